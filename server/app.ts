@@ -26,9 +26,9 @@ import { MetricsHttp } from "./ops/http.ts";
 import { capacityIn, heapMaxIn, Memory } from "./ops/memory.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
+import { Activity } from "./page/activity.ts";
 import { pageFiles } from "./page/assets.ts";
 import { Page } from "./page/page.ts";
-import { Rates } from "./page/rates.ts";
 import { startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
@@ -139,9 +139,9 @@ async function startParts(
   const files = new ReloadedFiles({ onOutcome });
   const callers =
     config.access && startAccess(config.access, { files, store, replica: replica.id, onOutcome, log });
-  const rates = config.page && metricsListen ? new Rates() : null;
+  const activity = config.page && metricsListen ? new Activity() : null;
   const events = new EventLog(log, { audit: config.auditLog, outage });
-  const observers = [metrics.engine, rates?.observe, callers?.observe, events.observe];
+  const observers = [metrics.engine, activity?.observe, callers?.observe, events.observe];
 
   const graceUs = config.graceMs * 1_000;
   const retentionUs = config.retentionMs * 1_000;
@@ -220,7 +220,7 @@ async function startParts(
 
   const metricsTokens = new MetricsTokens(config.metricsTokens);
   const page =
-    rates &&
+    activity &&
     metricsListen &&
     new Page({
       served: grpc.served,
@@ -229,7 +229,7 @@ async function startParts(
       allowPlaintextTokens: config.allowPlaintextTokens,
       metricsTokens,
       listenHost: metricsListen.host,
-      rates,
+      activity,
       readiness,
       server: { version, database: store.product, replica: String(replica.id) },
       files: pageFiles(),

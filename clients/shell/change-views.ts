@@ -1,8 +1,9 @@
 // What people see of changes that somebody made: of limits, records and policies, and of forced releases.
 
-import type { ChangeView, RecordState, ReleasedClaim } from "../typescript/src/index.ts";
+import type { ChangeView, Rate, RecordState, ReleasedClaim } from "../typescript/src/index.ts";
 import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown } from "./print.ts";
+import { rateText } from "./rates.ts";
 
 const TITLES = ["WHEN", "WHAT", "OF", "BY", "FROM", "TO", "WHY"];
 /** As much of a policy's hash as distinguishes two. */
@@ -30,7 +31,7 @@ function changeCells(change: ChangeView): string[] {
 function fromTo(change: ChangeView): readonly [from: string, to: string] {
   switch (change.kind) {
     case "limit":
-      return [limitWords(change.from), limitWords(change.to)];
+      return limitsWords(change);
     case "record":
       return [recordWords(change.from), recordWords(change.to)];
     case "forced release":
@@ -40,6 +41,20 @@ function fromTo(change: ChangeView): readonly [from: string, to: string] {
     case "unknown":
       return ["", ""];
   }
+}
+
+/** The limit, the rate or both, as far as they were changed. */
+function limitsWords(change: Extract<ChangeView, { kind: "limit" }>): readonly [from: string, to: string] {
+  const { from, to, rateFrom, rateTo } = change;
+  const isOfRate = rateWords(rateFrom) !== rateWords(rateTo);
+  const isOfLimit = from !== to || !isOfRate;
+  const words = (limit: number | undefined, rate: Rate | undefined) =>
+    [...(isOfLimit ? [limitWords(limit)] : []), ...(isOfRate ? [rateWords(rate)] : [])].join(", ");
+  return [words(from, rateFrom), words(to, rateTo)];
+}
+
+function rateWords(rate: Rate | undefined): string {
+  return rate ? `rate ${rateText(rate)}` : "no rate";
 }
 
 function limitWords(limit: number | undefined): string {

@@ -14,6 +14,8 @@ const WORDS: Readonly<Record<string, string>> = {
   limit: "the limit",
   status: "the status",
   max_wait: "--wait",
+  "rate.permits": "the permits of --rate",
+  "rate.per": "the time of --rate",
   labels: "--label",
   expected_version: "--if-version",
   ticket_number: "--ticket",
@@ -75,7 +77,7 @@ function list(head: string, sentences: readonly string[]): string {
 
 function wordsFor(path: string): string {
   const [, field = path, key = ""] = /^(?:.*\.)?(\w+)(\[.*\])?$/.exec(path) ?? [];
-  return `${WORDS[field] ?? `--${field.replaceAll("_", "-")}`}${key && ` ${key.slice(1, -1)}`}`;
+  return `${WORDS[path] ?? WORDS[field] ?? `--${field.replaceAll("_", "-")}`}${key && ` ${key.slice(1, -1)}`}`;
 }
 
 function deniedInWords({ reason, message, metadata }: RowlockError, { tokenFile, files }: Servers): string {

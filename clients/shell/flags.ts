@@ -13,7 +13,7 @@ import {
   STATUSES_MAX,
   TTL_US_MIN,
 } from "../../server/core/bounds.ts";
-import type { LockOptions, ReleaseOptions } from "../typescript/src/index.ts";
+import type { LockOptions, ReleaseOptions, SpendOptions } from "../typescript/src/index.ts";
 import { type ExitCode, UNIT_MS } from "./context.ts";
 import { timeWords } from "./print.ts";
 import { instantOf } from "./written-times.ts";
@@ -134,6 +134,11 @@ export interface LockFlags extends LeaseFlags {
   readonly quiet?: true;
 }
 
+export interface SpendFlags
+  extends Pick<LockFlags, "wait" | "permits" | "owner" | "label" | "ifStatus" | "quiet"> {
+  readonly requestId?: string;
+}
+
 export interface OutcomeFlags {
   readonly statusDone?: string;
   readonly statusFailed?: string;
@@ -143,16 +148,34 @@ export interface OutcomeFlags {
 /** Adds the flags of a command that takes one lock by its name. */
 export function addLockOptions<Each extends Command>(command: Each): Each {
   const shared = new Option("--shared", "take it as a reader, beside other readers");
-  refuseBoth(command, "wait", "no-wait");
   return addLeaseOptions(
-    command
-      .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
-      .option("--no-wait", "do not wait: take it now or not at all")
-      .option("--permits <count>", "how many permits to take (default 1)", countParser(1, PERMITS_MAX))
+    addQueueOptions(command)
       .addOption(shared.conflicts(["exclusive", "permits"]))
       .addOption(new Option("--exclusive", "take it as a writer, alone").conflicts("permits"))
       .option("-q, --quiet", "print neither the place in the queue nor that the lock was not acquired"),
   );
+}
+
+/** Adds the flags of a command that only spends from a lock's rate. */
+export function addSpendOptions<Each extends Command>(command: Each): Each {
+  return addClaimOptions(addQueueOptions(command))
+    .option("--request-id <text>", "an id of your own: repeated with it, the command spends nothing more")
+    .option("-q, --quiet", "print neither the place in the queue nor that nothing was spent");
+}
+
+function addQueueOptions<Each extends Command>(command: Each): Each {
+  refuseBoth(command, "wait", "no-wait");
+  return command
+    .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
+    .option("--no-wait", "do not wait: take it now or not at all")
+    .option("--permits <count>", "how many permits to take (default 1)", countParser(1, PERMITS_MAX));
+}
+
+function addClaimOptions<Each extends Command>(command: Each): Each {
+  return command
+    .option("--owner <text>", "the holder's name, shown to people (default: machine and process)")
+    .option("--label <key=value>", "a label, shown to people; may be repeated", addLabel)
+    .option("--if-status <word>", "only if the lock has this status; may be repeated", addStatus);
 }
 
 /** For a flag and its negation, which are one option to commander: the later one would count. */
@@ -170,11 +193,9 @@ function refuseBoth(command: Command, ...flags: [string, string]): void {
 
 /** Adds the flags of any command that takes leases. */
 export function addLeaseOptions<Each extends Command>(command: Each): Each {
-  return command
-    .option("--ttl <time>", "how long the lease lasts without a renewal (default 30s)", parseTtl)
-    .option("--owner <text>", "the holder's name, shown to people (default: machine and process)")
-    .option("--label <key=value>", "a label, shown to people; may be repeated", addLabel)
-    .option("--if-status <word>", "only if the lock has this status; may be repeated", addStatus)
+  return addClaimOptions(
+    command.option("--ttl <time>", "how long the lease lasts without a renewal (default 30s)", parseTtl),
+  )
     .option("--status-if-lost <word>", "the lock's status if it is lost", parseStatus)
     .option(
       "--at-most-every <time>",
@@ -207,6 +228,13 @@ export function lockOptions({ wait = "forever", permits, shared, exclusive, ...f
     ...given({ permits, mode }),
     ...leaseOptions(flags),
   } satisfies LockOptions;
+}
+
+export function spendOptions({ wait = "forever", permits, owner, label, ifStatus, requestId }: SpendFlags) {
+  return {
+    wait: wait === false ? 0 : wait,
+    ...given({ permits, owner, labels: label, ifStatus, requestId }),
+  } satisfies SpendOptions;
 }
 
 export function leaseOptions(flags: LeaseFlags) {

@@ -1,21 +1,30 @@
 // What people see of locks: one lock as a page, with its holders and its queue and why each waiter waits; many locks as
 // a table; a lock as a line; and its limit and record in words.
 
-import type { ClaimView, LimitSetting, LimitView, LockView, RecordView } from "../typescript/src/index.ts";
+import type {
+  ClaimView,
+  LimitSetting,
+  LimitView,
+  LockView,
+  RateView,
+  RecordView,
+} from "../typescript/src/index.ts";
 import type { LockOrder } from "./lock-orders.ts";
 import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
+import { rateText } from "./rates.ts";
 
 const OWNERS_MAX = 3;
 
 export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
-  const { name, limit, heldPermits, holderCount, waiterCount, draining, lastToken } = lock;
+  const { name, limit, rate, heldPermits, holderCount, waiterCount, draining, lastToken } = lock;
   const { holders, waiters, record } = lock;
   const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
   const words = limitWords(limit);
   const head = columns([
     ["name", paint("bold", shown(name))],
     ["limit", limit.permits === 0 ? paint("red", words) : words],
+    ...(rate ? [["rate", `${rateWords(rate)}, ${rate.available} available`]] : []),
     ["held", `${heldPermits} by ${holderCount}${drains}`],
     ["waiting", waitingWords(waiterCount, paint)],
     ["last token", String(lastToken)],
@@ -61,23 +70,28 @@ function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] 
 
 /** Says what the waiter at this place in the queue waits for. */
 function waitsFor(lock: LockView, at: number, nowMs: number): string {
-  const { limit, heldPermits, holders, waiters, record } = lock;
+  const { limit, rate, heldPermits, holders, waiters, record } = lock;
   const before = waiters[at - 1];
   if (before) return `behind #${before.ticketNumber}`;
-  const { mode, permits } = waiters[at] as ClaimView;
+  const { mode, permits, spendOnly } = waiters[at] as ClaimView;
   if (limit.permits === 0) return "until the limit is raised";
   if (record?.notBefore && record.notBefore.getTime() > nowMs)
     return `until it is due ${dueWords(record, nowMs)}`;
   const held = holders[0]?.mode;
-  if (mode === "permit" && (held === undefined || held === "permit")) {
-    const free = Math.max(0, limit.permits - heldPermits);
-    return `for ${counted(permits, "permit")}, ${free} free`;
-  }
+  const isOfPermits = mode === "permit" && (held === undefined || held === "permit");
+  const free = Math.max(0, limit.permits - heldPermits);
+  const fitsBeside = isOfPermits
+    ? permits <= free
+    : held === undefined || (mode === "shared" && held === "shared");
+  const fits = spendOnly || fitsBeside;
+  if (fits && rate && permits > (rate.available ?? 0)) return "until its rate allows it";
+  if (isOfPermits) return `for ${counted(permits, "permit")}, ${free} free`;
   if (mode === "shared" && held === "exclusive") return "until the writer ends";
   return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all holders end";
 }
 
-export function taken({ mode, permits }: ClaimView): string {
+export function taken({ mode, permits, spendOnly }: ClaimView): string {
+  if (spendOnly) return `${permits} of the rate`;
   return mode === "permit" ? counted(permits, "permit") : mode;
 }
 
@@ -89,9 +103,20 @@ export function ownerOf({ owner, labels }: ClaimView): string {
   return [owner, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)].map(shown).join(" ");
 }
 
-const TITLES = ["NAME", "LIMIT", "HELD", "WAITING", "LONGEST WAIT", "STATUS", "ATTEMPTS", "DUE", "HOLDERS"];
+const TITLES = [
+  "NAME",
+  "LIMIT",
+  "RATE",
+  "HELD",
+  "WAITING",
+  "LONGEST WAIT",
+  "STATUS",
+  "ATTEMPTS",
+  "DUE",
+  "HOLDERS",
+];
 /** These columns are left out if no lock fills them. */
-const RARE = ["LONGEST WAIT", "STATUS", "ATTEMPTS", "DUE"];
+const RARE = ["RATE", "LONGEST WAIT", "STATUS", "ATTEMPTS", "DUE"];
 
 /** @param order by which the locks are sorted: the table shows what that compares. */
 export function lockTable(
@@ -108,11 +133,12 @@ export function lockTable(
 }
 
 function tableCells(lock: LockView, nowMs: number, paint: Paint, order: LockOrder): string[] {
-  const { name, limit, heldPermits, draining, waiterCount, record, waiters } = lock;
+  const { name, limit, rate, heldPermits, draining, waiterCount, record, waiters } = lock;
   const first = order === "longest-wait" ? waiters[0]?.requestedAt : undefined;
   return [
     shown(name),
     limit.permits === 0 ? paint("red", "0") : `${limit.permits}`,
+    rate ? rateText(rate) : "",
     draining ? paint("yellow", `${heldPermits}`) : `${heldPermits}`,
     waitingWords(waiterCount, paint),
     first ? timeWords(Math.max(0, nowMs - first.getTime())) : "",
@@ -136,12 +162,13 @@ function ownersOf({ holders, holderCount }: LockView): string {
 
 /** One lock on a line. */
 export function lockLine(lock: LockView, nowMs: number): string {
-  const { name, limit, heldPermits, waiterCount, draining, record } = lock;
+  const { name, limit, rate, heldPermits, waiterCount, draining, record } = lock;
   const held = heldPermits > 0 || lock.holderCount > 0 ? `held by ${ownersOf(lock)}` : "free";
   const permits = heldPermits > 1 ? ` (${heldPermits} permits)` : "";
   const { status = "", attemptsLeft, notBefore } = record ?? {};
   return [
     `${shown(name)}: limit ${limit.permits}`,
+    ...(rate ? [`rate ${rateText(rate)}`] : []),
     `${held}${permits}`,
     ...(draining ? ["drains"] : []),
     `${waiterCount} waiting`,
@@ -152,7 +179,16 @@ export function lockLine(lock: LockView, nowMs: number): string {
 }
 
 /** The limit, and where it comes from. */
-export function limitWords({ permits, source, pattern = "", reason, version }: LimitView): string {
+export function limitWords(limit: LimitView): string {
+  return `${limit.permits} (${sourceWords(limit)})`;
+}
+
+/** The rate, and where it comes from. */
+export function rateWords(rate: RateView): string {
+  return `${rateText(rate)} (${sourceWords(rate)})`;
+}
+
+function sourceWords({ source, pattern = "", reason, version }: LimitView | RateView): string {
   const from =
     source === "default"
       ? "nothing was set"
@@ -160,7 +196,7 @@ export function limitWords({ permits, source, pattern = "", reason, version }: L
         ? `from ${pattern === "" ? "a pattern" : shown(pattern)}`
         : "set for this name";
   const words = [from, source === "default" ? "" : `version ${version}`, shown(reason)];
-  return `${permits} (${words.filter(Boolean).join(", ")})`;
+  return words.filter(Boolean).join(", ");
 }
 
 /** Says what it means that some servers have not confirmed the new limit, and what to do. */

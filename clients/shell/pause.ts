@@ -137,10 +137,13 @@ async function settingsUnder(rowlock: RowlockClient, text: string, unsetVersion:
   const isPattern = text.endsWith("*");
   const prefix = isPattern ? text.slice(0, -1) : text;
   const listed = await Array.fromAsync(rowlock.listLimits({ prefix }));
-  const others: readonly Setting[] = listed.filter((each) => isPattern && settingName(each) !== text);
+  // A setting that has only a rate has no limit of its own to hold at 0.
+  const others = listed.flatMap(({ limit, ...each }) =>
+    isPattern && settingName(each) !== text && limit !== undefined ? [{ ...each, limit }] : [],
+  );
   const own = listed.find((each) => settingName(each) === text);
   const target = isPattern ? { pattern: text } : { name: text };
-  return [own ?? { ...target, limit: null, version: unsetVersion, reason: "" }, ...others];
+  return [{ ...target, version: unsetVersion, reason: "", ...own, limit: own?.limit ?? null }, ...others];
 }
 
 /** What still holds a setting at 0 after its change: pauses that it names itself, or one of a shorter pattern. */

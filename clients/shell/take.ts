@@ -1,5 +1,5 @@
-// Waits for a lock as its flags say: shows the place in the queue meanwhile, gives that place up at a signal, and says
-// why the lock was not acquired.
+// Waits for a lock, or to spend from its rate, as the flags say: shows the place in the queue meanwhile, gives that place
+// up at a signal, and says why the lock was not acquired.
 
 import { constants } from "node:os";
 import type {
@@ -10,11 +10,14 @@ import type {
   Place,
   Refusal,
   RowlockClient,
+  SpendOptions,
+  Spent,
 } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { inLocalTime } from "./past-times.ts";
 import { pausedBy } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
+import { rateText } from "./rates.ts";
 import { resumeWords } from "./wait-causes.ts";
 
 /** What ends a process that does not handle it. */
@@ -23,11 +26,13 @@ const REWRITE_MS = 1_000;
 /** How long a wait lasts before its reason is printed: most are over by then. */
 const REASON_AFTER_MS = 10_000;
 
-export interface Asked extends LockOptions {
+interface Named {
   readonly name: string;
   /** Show neither the place in the queue, nor that the lock was not acquired. */
   readonly quiet?: boolean | undefined;
 }
+
+export type Asked = LockOptions & Named;
 
 /** What listens, to the end of this process, for signals that ask it to end: none cuts its clean-up short. */
 export interface Interruption {
@@ -77,26 +82,67 @@ export async function unlessInterrupted(
  */
 export function take(
   rowlock: RowlockClient,
-  { name, quiet = false, ...asked }: Asked,
+  { name, quiet, ...asked }: Asked,
   context: CliContext,
   held: (lock: Lock, interrupted: Interruption) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   return unlessInterrupted(context, async (interrupted) => {
-    const line = waitingLine(name, context);
-    const reason = laterReason(rowlock, line.say);
-    const onPosition = (place: Place) => {
-      line.at(place);
-      reason.at(place);
-    };
-    const options = { ...asked, signal: interrupted.signal, ...(!quiet && { onPosition }) };
-    const { lock, refusal } = await rowlock.acquire(name, options).finally(() => {
-      reason.stop();
-      line.clear();
-    });
-    if (lock) return await held(lock, interrupted);
-    if (!quiet) context.err(said(refusedSentence(name, refusal)));
-    return EXIT.notAcquired;
+    const { lock, refusal } = await queued(rowlock, { name, quiet }, context, interrupted, (more) =>
+      rowlock.acquire(name, { ...asked, ...more }),
+    );
+    return lock ? await held(lock, interrupted) : refused({ name, quiet }, refusal, context);
   });
+}
+
+/**
+ * Spends from the lock's rate and runs `spent`. Resolves with 0, or with the exit code of a request that was refused or
+ * of a signal.
+ */
+export function takeFromRate(
+  rowlock: RowlockClient,
+  { name, quiet, ...asked }: SpendOptions & Named,
+  context: CliContext,
+  spent: (spent: Spent) => void,
+): Promise<ExitCode> {
+  return unlessInterrupted(context, async (interrupted) => {
+    const { RowlockError } = await import("../typescript/src/index.ts");
+    try {
+      spent(
+        await queued(rowlock, { name, quiet }, context, interrupted, (more) =>
+          rowlock.spend(name, { ...asked, ...more }),
+        ),
+      );
+      return interrupted.code ?? EXIT.ok;
+    } catch (error) {
+      if (!(error instanceof RowlockError) || !error.refusal) throw error;
+      return refused({ name, quiet }, error.refusal, context);
+    }
+  });
+}
+
+/** Makes a request, and shows its place in the queue meanwhile. */
+function queued<Outcome>(
+  rowlock: RowlockClient,
+  { name, quiet = false }: Named,
+  context: CliContext,
+  { signal }: Interruption,
+  request: (more: Pick<LockOptions, "signal" | "onPosition">) => Promise<Outcome>,
+): Promise<Outcome> {
+  const line = waitingLine(name, context);
+  const reason = laterReason(rowlock, line.say);
+  const onPosition = (place: Place) => {
+    line.at(place);
+    reason.at(place);
+  };
+  return request({ signal, ...(!quiet && { onPosition }) }).finally(() => {
+    reason.stop();
+    line.clear();
+  });
+}
+
+function refused({ name, quiet = false }: Named, refusal: Refusal, { err }: CliContext): ExitCode {
+  if (!quiet) err(said(refusedSentence(name, refusal)));
+  return EXIT.notAcquired;
 }
 
 /**
@@ -133,19 +179,21 @@ export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (w
 export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
   let rewriting: NodeJS.Timeout | undefined;
   let write = (): void => {};
-  const words = (ahead: number, waitedMs: number): string => {
+  const words = ({ ahead, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
     const place = ahead === 0 ? "next in the queue" : `${ahead} ahead in the queue`;
-    return `waiting for "${shown(name)}": ${place}, for ${timeWords(waitedMs)} so far`;
+    const leftMs = rateWaitMs - sinceMs;
+    const rate = leftMs > 0 ? `, ${timeWords(leftMs)} more by its rate` : "";
+    return `waiting for "${shown(name)}": ${place}${rate}, for ${timeWords(waitedMs + sinceMs)} so far`;
   };
   return {
     /** Shows a new place. */
-    at({ ahead, waitedMs }: Place): void {
+    at(place: Place): void {
       if (!errIsTerminal) {
-        err(said(words(ahead, waitedMs)));
+        err(said(words(place, 0)));
         return;
       }
       const placedMs = performance.now();
-      write = () => err(`${ERASE_LINE}${words(ahead, waitedMs + performance.now() - placedMs)}`);
+      write = () => err(`${ERASE_LINE}${words(place, performance.now() - placedMs)}`);
       write();
       clearInterval(rewriting);
       rewriting = setInterval(write, REWRITE_MS);
@@ -176,7 +224,14 @@ function refusedSentence(name: string, refusal: Refusal): string {
     }
     case "PAUSED":
       return `"${name}" ${pausedWords(refusal.limit)}.`;
+    case "RATE": {
+      const { rate } = refusal;
+      const when = retryAfterMs === undefined ? "later" : `in ${timeWords(retryAfterMs)}`;
+      return `"${name}" has been granted as often as its rate${rate ? ` of ${rateText(rate)}` : ""} allows: try again ${when}.`;
+    }
     case "NEVER_FITS":
+      if (refusal.rate)
+        return `"${name}" has a rate of ${rateText(refusal.rate)}, so this can never be granted: ask for fewer permits, or raise the burst.`;
       return `"${name}" has a limit of ${refusal.limit?.permits ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
     case "NOT_BEFORE":
       return `"${name}" is not due yet${retryAfterMs === undefined ? "" : `: it will be in ${timeWords(retryAfterMs)}`}.`;

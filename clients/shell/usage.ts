@@ -78,7 +78,9 @@ export function usageOf(
 
 function usageIn(group: string, claims: readonly ClaimView[], sinceMs: number, nowMs: number): Usage {
   const held = claims.filter(({ state }) => state === "held");
-  const ended = claims.filter(({ state, grantedAt }) => state === "ended" && grantedAt);
+  const ended = claims.filter(
+    ({ state, grantedAt, spendOnly }) => state === "ended" && grantedAt && !spendOnly,
+  );
   const msSince = (ms: number, { grantedAt, end }: ClaimView) =>
     Math.max(0, (end?.endedAt?.getTime() ?? nowMs) - Math.max(ms, grantedAt?.getTime() ?? nowMs));
   return {

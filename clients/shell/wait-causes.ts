@@ -1,9 +1,17 @@
 // Says why a request waits: each cause in words, with what an operator can do about it, and about how long it may last.
 
-import type { ClaimView, WaitCause, WaitEstimateView, WaitExplanation } from "../typescript/src/index.ts";
+import type {
+  ClaimView,
+  LimitView,
+  RateView,
+  WaitCause,
+  WaitEstimateView,
+  WaitExplanation,
+} from "../typescript/src/index.ts";
 import { inLocalTime, localTime } from "./past-times.ts";
 import { type PausedLimit, pausedBy } from "./paused-limits.ts";
 import { type Paint, shown, timeWords } from "./print.ts";
+import { rateText } from "./rates.ts";
 
 /** The server's summary, a line for each cause, and the estimate. */
 export function explanationPage(explanation: WaitExplanation, nowMs: number, paint: Paint): string {
@@ -47,18 +55,28 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
       ];
     case "limit": {
       const { limit, setAt, setBy } = cause;
-      // The server hides a pattern from callers who may not read all names under it.
-      const isPattern = limit.source === "pattern" && Boolean(limit.pattern);
-      const target = isPattern ? `--pattern ${shellWord(limit.pattern ?? "", true)}` : lock;
+      const { from, target, why } = settingWords(limit, lock);
       const by = setBy === undefined ? "" : ` by ${shown(setBy)}`;
       const set = setAt || by ? `, set${by}${setAt ? ` ${ago(setAt)}` : ""}` : "";
-      const why = limit.reason === "" ? "" : ` (${shown(limit.reason)})`;
-      const from = isPattern ? ` by ${shown(limit.pattern ?? "")}` : "";
       const paused = pausedBy(limit);
       return [
         `the limit is ${limit.permits}${from}${set}${why}`,
         paused ? resumeWords(paused) : `rowlock limit ${target} PERMITS`,
       ];
+    }
+    case "rate": {
+      const { rate, until } = cause;
+      const { from, target, why } = settingWords(rate, lock);
+      const words = `the rate is ${rateText(rate)}${from}${why}`;
+      return until
+        ? [
+            `${words}, and allows it at ${ahead(until)}`,
+            `wait, or rowlock limit ${target} --rate PERMITS/TIME`,
+          ]
+        : [
+            `${words}, and the request asks for more at once`,
+            `rowlock limit ${target} --rate PERMITS/TIME --burst COUNT`,
+          ];
     }
     case "not before":
       return [`it is not due before ${ahead(cause.notBefore)}`, `rowlock update ${lock} --not-before none`];
@@ -79,6 +97,17 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
     case "rows held":
       return rowsHeldWords(cause);
   }
+}
+
+/** Where a limit or a rate comes from and why, and what `rowlock limit` calls that. */
+function settingWords({ source, pattern = "", reason }: LimitView | RateView, lock: string) {
+  // The server hides a pattern from callers who may not read all names under it.
+  const isPattern = source === "pattern" && pattern !== "";
+  return {
+    from: isPattern ? ` by ${shown(pattern)}` : "",
+    target: isPattern ? `--pattern ${shellWord(pattern, true)}` : lock,
+    why: reason === "" ? "" : ` (${shown(reason)})`,
+  };
 }
 
 /** The command for each pause that holds the limit. */

@@ -29,7 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "notes a limit as what it was before",
     file: "decide.ts",
-    from: "to: limitText(lock.limit)",
+    from: "to: limitText(lock)",
     to: "to: limitText(from)",
   },
   {
@@ -47,8 +47,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "forgets how many waiters stand before the one in the queue that has just come",
     file: "decide.ts",
-    from: "permitsAhead: lock.waitingPermits",
-    to: "permitsAhead: lock.waiting",
+    from: "permitsAhead: waitingPermits",
+    to: "permitsAhead: waiting",
   },
   {
     fault: "lets a lease run on after its end",
@@ -475,15 +475,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "leaves those waiting who wait for the time that a lock remembers",
-    file: "lock.ts",
-    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
-    to: "lock.waiting > 1 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+    file: "transitions.ts",
+    from: "return lock.record?.notBeforeUs ?? null;",
+    to: "return lock.waiting > 1 ? (lock.record?.notBeforeUs ?? null) : null;",
   },
   {
     fault: "looks again and again at a lock that is due and held",
-    file: "lock.ts",
-    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
-    to: "lock.waiting > 0 ? record.notBeforeUs : null",
+    file: "transitions.ts",
+    from: "if (!isDueNow(lock, clock)) return lock.record?.notBeforeUs ?? null;",
+    to: "if (lock.record?.notBeforeUs) return lock.record.notBeforeUs;",
   },
   {
     fault: "updates a record without looking at the expected version",
@@ -502,6 +502,116 @@ export const MUTANTS: readonly Mutant[] = [
     file: "transitions.ts",
     from: "of inOrder(due)",
     to: "of inOrder(due).reverse()",
+  },
+  {
+    fault: "grants to new requests faster than the rate",
+    file: "decide.ts",
+    from: "if (isAllowed(rate, lock.rateUntilUs, command.permits, clock)) {",
+    to: "if (lock) {",
+  },
+  {
+    fault: "grants to waiters faster than the rate",
+    file: "transitions.ts",
+    from: "if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;",
+    to: "",
+  },
+  {
+    fault: "grants when the rate may not allow it yet by a clock that is not known exactly",
+    file: "rate.ts",
+    from: "allowedFromUs(rate, untilUs, permits) <= atLeastUs;",
+    to: "allowedFromUs(rate, untilUs, permits) <= atLeastUs + 50_000;",
+  },
+  {
+    fault: "takes one permit of the rate, however many a claim has",
+    file: "transitions.ts",
+    from: "afterTaking(rate, lock.rateUntilUs, claim.permits, clock)",
+    to: "afterTaking(rate, lock.rateUntilUs, 1, clock)",
+  },
+  {
+    fault: "lets permits of the rate gather for longer than a burst",
+    file: "rate.ts",
+    from: "Math.max(untilUs, atLeastUs) + backInUs",
+    to: "untilUs + backInUs",
+  },
+  {
+    fault: "takes of the rate again when a spend is repeated",
+    file: "decide.ts",
+    from: 'else if (claim.state === "held") confirm(draft, claim);',
+    to:
+      'else if (claim.state === "held") confirm(draft, claim);\n' +
+      "  else if (isSpend(claim) && draft.rate) draft.lock.rateUntilUs += draft.rate.perUs;",
+  },
+  {
+    fault: "makes a second claim for a request id whose claim has ended in the same transaction",
+    file: "decide-batch.ts",
+    from: 'outcome.kind === "waiting" || outcome.kind === "ended"',
+    to: 'outcome.kind === "waiting"',
+  },
+  {
+    fault: "gives a lease to a request that has spent before",
+    file: "decide.ts",
+    from: "isSpend(claim) === isSpend(command)",
+    to: "claim !== null",
+  },
+  {
+    fault: "keeps a spend of a waiter as a lease",
+    file: "transitions.ts",
+    from: 'if (spends) end(draft, claim, "spent");',
+    to: "",
+  },
+  {
+    fault: "refills the rate when a setting changes",
+    file: "transitions.ts",
+    from: "correctedUntilUs(draft.rate, lock.rateUntilUs, clock)",
+    to: "0",
+  },
+  {
+    fault: "lets what a larger burst has allowed keep waiters",
+    file: "rate.ts",
+    from: "return Math.min(untilUs, nowUs + wholeUs(rate));",
+    to: "return untilUs;",
+  },
+  {
+    fault: "leaves waiters in the queue that want more than a burst",
+    file: "transitions.ts",
+    from: " || exceedsBurst(draft.rate, head.permits)",
+    to: "",
+  },
+  {
+    fault: "lets new requests wait that want more than a burst",
+    file: "decide.ts",
+    from: "rate && exceedsBurst(rate, asked.permits)",
+    to: "rate && !asked.mayWait && exceedsBurst(rate, asked.permits)",
+  },
+  {
+    fault: "does not say when the rate lets the first waiter be granted",
+    file: "transitions.ts",
+    from: "return fromUs > clock.atLeastUs ? fromUs : null;",
+    to: "return null;",
+  },
+  {
+    fault: "looks at a lock for its rate while its first waiter does not fit",
+    file: "transitions.ts",
+    from: "if (!rate || !head || !fits(lock, limit.limit, head)) return null;",
+    to: "if (!rate || !head) return null;",
+  },
+  {
+    fault: "takes the rate of the shortest pattern",
+    file: "rate.ts",
+    from: "rule.prefix.length <= best.prefix.length",
+    to: "rule.prefix.length >= best.prefix.length",
+  },
+  {
+    fault: "removes the rate when only the limit changes",
+    file: "decide.ts",
+    from: "if (command.rate !== undefined) lock.rate = command.rate;",
+    to: "lock.rate = command.rate ?? null;",
+  },
+  {
+    fault: "forgets those ahead in how long the rate keeps a waiter",
+    file: "decide.ts",
+    from: "rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs)",
+    to: "rateWaitUs(rate, lock.rateUntilUs, permits, nowUs)",
   },
 ];
 

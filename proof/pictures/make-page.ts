@@ -74,7 +74,7 @@ try {
     await picture("page-lock-light", "#/lock/etl%2Fload", "light", tall);
     await picture("page-locks-dark", "#/locks", "dark", DESK);
     await picture("page-record", "#/lock/report%2Fdaily-sales", "light", tall);
-    for (const view of ["rates", "limits", "changes"])
+    for (const view of ["activity", "limits", "changes"])
       await picture(`page-${view}`, `#/${view}`, "light", DESK);
     await picture("page-phone-lock", "#/lock/etl%2Fload", "dark", PHONE);
   }

@@ -46,7 +46,7 @@ const COMMANDS: readonly Entry[] = [
     top: "show who uses locks most, now and in the last minutes",
   }),
   ...declaredBy(() => import("../../clients/shell/limits-and-records.ts"), {
-    limit: "show a limit, or set it",
+    limit: "show a limit or a rate, or set it",
     update: "change a lock's record: its status, its attempts, when it is due",
     delete: "delete a lock's record",
   }),
@@ -56,6 +56,9 @@ const COMMANDS: readonly Entry[] = [
   }),
   ...declaredBy(() => import("../../clients/shell/acquire.ts"), {
     acquire: "take a lock in a script, and keep it after this command",
+  }),
+  ...declaredBy(() => import("../../clients/shell/spend.ts"), {
+    spend: "take permits of a lock's rate, and hold nothing",
   }),
   ...declaredBy(() => import("../../clients/shell/leases.ts"), {
     renew: "extend a lease",

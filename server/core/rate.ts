@@ -4,7 +4,8 @@
 // name. Times are in microseconds by the database's clock.
 //
 // Now is the lower bound of the clock, for the rule as for the instant. So the grants of any span W take at most
-// burst + permits x (W + u) / per, where u is how far the bounds of two decisions are apart.
+// burst + permits x (W + u) / per, where u is how far the bounds of two decisions are apart. Rounding to whole
+// microseconds adds to u at most 1 us for each permit of the burst.
 
 import type { Clock } from "./database-clock.ts";
 import { type LimitRule, patternOf } from "./limit.ts";
@@ -70,9 +71,17 @@ export function backInUs({ permits, perUs }: Rate, taken: number): number {
   return Math.ceil((taken * perUs) / permits);
 }
 
+/**
+ * The time in which a whole burst comes back, if each permit is taken alone and its time is rounded up: so a burst may be taken
+ * in any parts. Always less than the time of one permit more.
+ */
+export function wholeUs(rate: Rate): number {
+  return Math.min(rate.burst * backInUs(rate, 1), backInUs(rate, rate.burst + 1) - 1);
+}
+
 /** When the rate allows a grant of so many permits: it is in the past if it does so now. */
 export function allowedFromUs(rate: Rate, untilUs: number, permits: number): number {
-  return untilUs + backInUs(rate, permits) - backInUs(rate, rate.burst);
+  return untilUs + backInUs(rate, permits) - wholeUs(rate);
 }
 
 export function isAllowed(
@@ -103,19 +112,19 @@ export function afterTaking(
  * The instant without what this clock and this rate cannot have set: the clock was ahead, or the rate had a larger burst. So
  * neither keeps anybody waiting for longer than a burst takes to come back.
  */
-export function correctedUntilUs(rate: Rate, untilUs: number, { nowUs }: Clock): number {
-  return Math.min(untilUs, nowUs + backInUs(rate, rate.burst));
+export function correctedUntilUs(rate: Rate, untilUs: number, { nowUs }: Pick<Clock, "nowUs">): number {
+  return Math.min(untilUs, nowUs + wholeUs(rate));
 }
 
 /** How long the rate alone keeps a claim waiting, if `permits` are those of the claim and of all before it. */
 export function rateWaitUs(rate: Rate, untilUs: number, permits: number, nowUs: number): number {
-  const fromUs = Math.max(untilUs, nowUs) + backInUs(rate, permits) - backInUs(rate, rate.burst);
+  const fromUs = Math.max(untilUs, nowUs) + backInUs(rate, permits) - wholeUs(rate);
   return Math.max(0, fromUs - nowUs);
 }
 
 /** Permits that may be taken now. */
 export function availableNow(rate: Rate, untilUs: number, nowUs: number): number {
-  const leftUs = nowUs + backInUs(rate, rate.burst) - Math.max(untilUs, nowUs);
+  const leftUs = nowUs + wholeUs(rate) - Math.max(untilUs, nowUs);
   const available = Math.floor((leftUs * rate.permits) / rate.perUs);
   return Math.max(0, Math.min(rate.burst, available));
 }

@@ -5,6 +5,7 @@ import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "pr
 import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
+import { isSpend } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
@@ -201,6 +202,8 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
       return outcome.claim.secret === command.secret ? "granted" : "granted_before";
     case "waiting":
       return outcome.claim.secret === command.secret ? "queued" : "queued_before";
+    case "ended":
+      return isSpend(outcome.claim) && outcome.claim.secret === command.secret ? "spent" : "ended";
     case "refused":
       return outcome.reason;
     default:

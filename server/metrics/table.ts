@@ -32,7 +32,14 @@ const MESSAGE_ITEMS = [0, 1, 4, 16, 64, 256, 1_024];
 /** Sessions that end at once are in trouble; others last as long as their client's process. */
 const SESSION_SECONDS = [1, 60, 3_600, 86_400];
 
-const LEASE_ENDS: readonly EndReason[] = ["released", "expired", "force_released", "lapsed", "cancelled"];
+const LEASE_ENDS: readonly EndReason[] = [
+  "released",
+  "expired",
+  "force_released",
+  "lapsed",
+  "cancelled",
+  "spent",
+];
 const TICKET_ENDS: readonly EndReason[] = [
   "cancelled",
   "timed_out",
@@ -72,7 +79,7 @@ export const METRICS = {
   // Claims, by class of the lock's name.
   acquires: counter(
     "rowlock_acquires_total",
-    "Requests for a lock by first answer: granted, queued, a refusal, or, for a known request id, the state of its claim.",
+    "Requests for a lock by first answer: granted, spent, queued, a refusal, or, for a known request id, the state of its claim.",
     ["class", "mode", "outcome"],
   ),
   renewals: counter(
@@ -88,14 +95,14 @@ export const METRICS = {
   ),
   holdSeconds: histogram(
     "rowlock_hold_duration_seconds",
-    "Time from the grant to the end of a lease, for any reason.",
+    "Time from the grant to the end of a lease, for any reason, without spends.",
     ["class"],
     { buckets: LOCK_SECONDS },
   ),
   enqueued: counter("rowlock_enqueued_total", "Requests that took a place in a queue.", ["class"]),
   leasesEnded: counter(
     "rowlock_leases_ended_total",
-    "Leases that ended, by reason: released, expired, force_released, lapsed or cancelled (never fetched).",
+    "Leases that ended, by reason: released, expired, force_released, lapsed or cancelled (never fetched); and spends.",
     ["class", "reason"],
     { known: { reason: LEASE_ENDS } },
   ),
@@ -138,7 +145,7 @@ export const METRICS = {
   ),
   limitChanges: counter(
     "rowlock_limit_changes_total",
-    "Limits that were set or removed, of single names and of patterns.",
+    "Limits and rates that were set or removed, of single names and of patterns.",
     ["target"],
     { known: { target: ["name", "pattern"] } },
   ),

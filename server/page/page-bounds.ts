@@ -18,6 +18,6 @@ export const SIGN_OF_LIFE_MS = 10_000;
 /** How long a browser may take to read an answer, or a message of a watch: the server keeps what is not read. */
 export const READ_MS_MAX = 30_000;
 
-/** The rates that charts show: as far back, and in such steps, as people compare at a glance. */
-export const RATES_STEP_MS = 5_000;
-export const RATES_STEPS = 120;
+/** The activity that charts show: as far back, and in such steps, as people compare at a glance. */
+export const ACTIVITY_STEP_MS = 5_000;
+export const ACTIVITY_STEPS = 120;

@@ -10,12 +10,12 @@ import type { Served } from "../grpc/call-frame.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { Ready } from "../ops/readiness.ts";
+import type { Activity } from "./activity.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
 import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
 import { OpenPages } from "./open-pages.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
-import type { Rates } from "./rates.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions {
@@ -29,7 +29,7 @@ export interface PageOptions extends CallersOptions {
     readonly replica: string;
   };
   readonly readiness: { readonly latest: Ready };
-  readonly rates: Pick<Rates, "body">;
+  readonly activity: Pick<Activity, "body">;
 }
 
 interface Route {
@@ -62,10 +62,10 @@ export class Page {
       ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => verbs.answer(verb, ...http))),
       this.#read("about", (...asked) => this.#about(...asked)),
       this.#read("rights", (...asked) => this.#rights(...asked)),
-      this.#read("rates", async (_request, identify) => {
+      this.#read("activity", async (_request, identify) => {
         // For everybody who may read any lock.
         seenUnder({ client: { identity: await identify() } }, "ListLocks", "");
-        return options.rates.body();
+        return options.activity.body();
       }),
     ]);
   }

@@ -7,7 +7,7 @@ import type { Clock } from "../../server/core/database-clock.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { FailOver, Lock, LockRecord } from "../../server/core/lock.ts";
 import type { Policy } from "../../server/core/rows.ts";
-import { compatible, limitInForce } from "./reference-model.ts";
+import { compatible, limitInForce, type ModelRate, ratedFrom, rateInForce } from "./reference-model.ts";
 
 /** Ends caused by time alone. */
 const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"]);
@@ -103,10 +103,10 @@ function eventsTellWhatHappened(transition: Transition): void {
     }
   }
   demand(lastToken === after.lock.lastToken, "the guard row does not know the last token");
-  demand(text(unwoken(record)) === text(unwoken(after.lock.record)), "the record is another than events say");
+  demand(text(record) === text(after.lock.record), "the record is another than events say");
   if (before.lock.record && after.lock.record) {
     const { version } = before.lock.record;
-    const isSame = text(unwoken(before.lock.record)) === text(unwoken(after.lock.record));
+    const isSame = text(before.lock.record) === text(after.lock.record);
     demand(isSame || after.lock.record.version > version, "the record has changed under its version");
   }
   demand(same(holders, after.claims.filter(isHeld)), "the rows hold other claims than the events say");
@@ -134,22 +134,78 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
   if (!head) return;
   const { record } = after.lock;
   const grantsFromUs = Math.max(failOver.grantsFromUs, record?.notBeforeUs ?? 0);
-  const waitsForTime = clock.atLeastUs < grantsFromUs && record?.attemptsLeft !== 0;
+  const rate = rateInForce(after.lock.name, after.lock.rate, limitRules);
+  const ratedFromUs = rate ? ratedFrom(rate, after.lock.rateUntilUs, head.permits) : 0;
+  const waitsForTime = clock.atLeastUs < Math.max(grantsFromUs, ratedFromUs) && record?.attemptsLeft !== 0;
   demand(
     waitsForTime || !compatible(after.claims.filter(isHeld), head, limit),
     `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
   );
-  const hopeless = limit > 0 && head.mode === "permit" && head.permits > limit;
+  const exceeds = (permits: number) => head.mode === "permit" && head.permits > permits;
+  const hopeless = (limit > 0 && exceeds(limit)) || (rate && exceeds(rate.burst));
   demand(!hopeless, `claim ${head.ticketNumber} heads the queue and can never fit`);
 }
 
-/** The lock is looked at when its record's not-before time comes, if anyone waits for that time. */
-function somebodyWillLook({ after: { lock, claims }, clock }: Transition): void {
-  if (!lock.record) return;
-  const { notBeforeUs, wakesAtUs } = lock.record;
-  const isAhead = notBeforeUs !== null && notBeforeUs > clock.atLeastUs;
-  const expected = isAhead && claims.some(isWaiting) ? notBeforeUs : null;
-  demand(wakesAtUs === expected, `somebody looks at ${wakesAtUs}, and should at ${expected}`);
+/** The lock is looked at when its first waiter may be granted by its record and its rate, if it waits for that time. */
+function somebodyWillLook({ after: { lock, claims }, clock, limitRules }: Transition): void {
+  const isAhead = (atUs: number) => atUs > clock.atLeastUs;
+  const head = claims.find(isWaiting);
+  const notBeforeUs = lock.record?.notBeforeUs ?? 0;
+  const rate = rateInForce(lock.name, lock.rate, limitRules);
+  const { limit } = limitInForce(lock.name, lock.limit, limitRules);
+  let expected: number | null = null;
+  if (head && isAhead(notBeforeUs)) expected = notBeforeUs;
+  else if (head && rate && compatible(claims.filter(isHeld), head, limit)) {
+    const fromUs = ratedFrom(rate, lock.rateUntilUs, head.permits);
+    if (isAhead(fromUs)) expected = fromUs;
+  }
+  demand(lock.wakesAtUs === expected, `somebody looks at ${lock.wakesAtUs}, and should at ${expected}`);
+}
+
+/** What was granted by the rate that a lock has now. */
+interface Window {
+  readonly rate: ModelRate;
+  readonly grants: { readonly atUs: number; readonly permits: number }[];
+}
+
+/** Checks each span of time between two grants against the promise about a rate, without the instant in the guard row. */
+export class RateWindows {
+  readonly #ofLocks = new Map<bigint, Window>();
+
+  check({ before, after: { lock }, clock, limitRules, events }: Transition): void {
+    this.#applies(lock.id, rateInForce(lock.name, before.lock.rate, limitRules));
+    let isRated = rateInForce(lock.name, before.lock.rate, limitRules) !== null;
+    for (const event of events) {
+      if (event.kind === "limit_set") {
+        const rate = rateInForce(lock.name, event.lock.rate, limitRules);
+        this.#applies(lock.id, rate);
+        isRated = rate !== null;
+      } else if (event.kind === "granted" && isRated) {
+        const { rate, grants } = this.#ofLocks.get(lock.id) as Window;
+        grants.push({ atUs: clock.atLeastUs, permits: event.claim.permits });
+        demandRate(rate, grants, event.claim.ticketNumber);
+      }
+    }
+  }
+
+  /** Another rate than before counts what was taken only up to its own burst, so its windows begin with it. */
+  #applies(lockId: bigint, rate: ModelRate | null): void {
+    const now = this.#ofLocks.get(lockId);
+    const isSame = now && rate && text({ ...now.rate, source: "" }) === text({ ...rate, source: "" });
+    if (rate && !isSame) this.#ofLocks.set(lockId, { rate, grants: [] });
+  }
+}
+
+function demandRate({ permits, perUs, burst }: ModelRate, grants: Window["grants"], number: bigint): void {
+  const endUs = grants.at(-1)?.atUs ?? 0;
+  let taken = 0;
+  for (const grant of grants.toReversed()) {
+    taken += grant.permits;
+    // A burst of single permits, each of which is rounded up to a microsecond, is allowed at once.
+    const spanUs = endUs - grant.atUs + burst;
+    const isKept = (taken - burst) * perUs <= permits * spanUs;
+    demand(isKept, `claim ${number} is the last of ${taken} permits within ${endUs - grant.atUs} us`);
+  }
 }
 
 function leavesWhatItsTermsSay({ terms, endedAtUs, ticketNumber }: Claim, record: LockRecord | null): void {
@@ -166,10 +222,6 @@ function leavesWhatItsTermsSay({ terms, endedAtUs, ticketNumber }: Claim, record
 
 function isWanted({ terms }: Claim, record: LockRecord | null): boolean {
   return !terms || terms.ifStatus.length === 0 || terms.ifStatus.includes(record?.status ?? "");
-}
-
-function unwoken(record: LockRecord | null): object | null {
-  return record && { ...record, wakesAtUs: null };
 }
 
 function countersEqualRows({ after: { lock, claims } }: Transition): void {

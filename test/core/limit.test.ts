@@ -7,6 +7,7 @@ import { effectiveLimit } from "../../server/core/limit.ts";
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => ({
   prefix,
   limit,
+  rate: null,
   version,
   reason: `for ${prefix}*`,
   changeMark: 0n,

@@ -2,11 +2,12 @@
 // memory; its defaults let a test name only what it is about.
 
 import { expect } from "vitest";
-import type { Claim } from "../../server/core/claim.ts";
+import { type Claim, SPENDS } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, type Lock, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
+import type { Rate } from "../../server/core/rate.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
 export const SECOND_US = 1_000_000;
@@ -125,6 +126,15 @@ export class OneLock {
 
   setLimit(limit: number | null): Outcome {
     return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion: undefined, reason: "a test" });
+  }
+
+  setRate(rate: Rate | null): Outcome {
+    return this.do({ verb: "set_limit", name: NAME, rate, expectedVersion: undefined, reason: "a test" });
+  }
+
+  /** An Acquire that only takes of the rate. */
+  spend(options: Partial<Acquire> = {}): Outcome {
+    return this.acquire({ ttlUs: SPENDS, ...options });
   }
 
   /** Ends one claim, or all holders if null. */

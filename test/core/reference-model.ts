@@ -7,6 +7,7 @@ import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.t
 import type { Acquire, Command, Release, UpdateRecord } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, NO_FAIL_OVER, type RunResult } from "../../server/core/lock.ts";
+import type { Rate } from "../../server/core/rate.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;
@@ -51,24 +52,41 @@ export type ModelOutcome =
   | {
       readonly kind: "waiting";
       readonly claim: ModelRow;
-      readonly place: { ahead: number; permitsAhead: number; queueLength: number } | null;
+      readonly place: {
+        readonly ahead: number;
+        readonly permitsAhead: number;
+        readonly queueLength: number;
+        readonly rateWaitUs?: number;
+      } | null;
     }
   | {
       readonly kind: "refused";
       readonly reason: string;
       readonly limit: number;
+      readonly rate?: ModelRate;
       readonly forUs?: number;
       readonly status?: string;
     }
   | { readonly kind: "released"; readonly byThisCall: boolean }
-  | { readonly kind: "limit"; readonly limit: number; readonly source: string; readonly version: bigint }
+  | {
+      readonly kind: "limit";
+      readonly limit: number;
+      readonly source: string;
+      readonly rate: ModelRate | null;
+      readonly version: bigint;
+    }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
   | { readonly kind: "forced"; readonly ended: readonly ModelRow[] }
   | { readonly kind: "record"; readonly record: ModelRecord }
   | { readonly kind: "deleted"; readonly byThisCall: boolean }
   | { readonly kind: "request_id_reused" | "unknown_claim" | "in_use" | "no_record" | "done" };
 
-/** What a lock remembers, except the time at which it must be looked at. */
+/** A rate in force. */
+export interface ModelRate extends Rate {
+  readonly source: "name" | "pattern";
+}
+
+/** What a lock remembers. */
 export interface ModelRecord {
   readonly notBeforeUs: number | null;
   readonly attemptsLeft: number | null;
@@ -140,11 +158,63 @@ function noted(record: ModelRecord | null): string {
   return JSON.stringify({ ...shown, version: `${version}` });
 }
 
-/** One change of a limit. The last change for a name or a prefix is in force. */
+/** What a name or a prefix has after one change. The last change is in force. */
 interface Setting {
   readonly target: "name" | "prefix";
   readonly text: string;
   readonly limit: number | null;
+  readonly rate: Rate | null;
+}
+
+/** What a change sets: null removes it, undefined leaves it alone. */
+export interface NewLimits {
+  readonly limit?: number | null | undefined;
+  readonly rate?: Rate | null | undefined;
+}
+
+/** What happens to the rate of a lock: a grant takes permits, or another rate applies from now on. */
+type RateFact =
+  | {
+      readonly what: "taken";
+      readonly lock: string;
+      readonly surely: number;
+      readonly rate: Rate;
+      readonly permits: number;
+    }
+  | { readonly what: "applies"; readonly lock: string; readonly now: number; readonly rate: Rate };
+
+/** The rate in force: an exact name beats the longest pattern that has one. */
+export function rateInForce(
+  name: string,
+  exact: Rate | null,
+  patterns: readonly { readonly prefix: string; readonly rate: Rate | null }[],
+): ModelRate | null {
+  if (exact !== null) return { ...numbersOf(exact), source: "name" };
+  const matching = patterns.filter((pattern) => pattern.rate !== null && name.startsWith(pattern.prefix));
+  const longest = matching.toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
+  return longest?.rate ? { ...numbersOf(longest.rate), source: "pattern" } : null;
+}
+
+function numbersOf({ permits, perUs, burst }: Rate): Rate {
+  return { permits, perUs, burst };
+}
+
+/** Whole microseconds until so many permits are back, and no less. */
+export function backAfter({ permits, perUs }: Rate, taken: number): number {
+  const product = BigInt(taken) * BigInt(perUs);
+  return Number((product + BigInt(permits) - 1n) / BigInt(permits));
+}
+
+/** From when on the rate lets so many permits be taken, if all that were taken are back at this time. */
+export function ratedFrom(rate: Rate, allBackAt: number, permits: number): number {
+  return allBackAt + backAfter(rate, permits) - wholeBurst(rate);
+}
+
+/** A burst of single permits, each rounded up, but less than another permit's time longer than it takes. */
+function wholeBurst(rate: Rate): number {
+  const { burst } = rate;
+  const singles = Array.from({ length: burst }, () => backAfter(rate, 1)).reduce((sum, us) => sum + us, 0);
+  return Math.min(singles, backAfter(rate, burst + 1) - 1);
 }
 
 /** The limit in force: an exact name beats the longest pattern, which beats the default of 1. */
@@ -179,6 +249,7 @@ export class ReferenceModel {
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
   readonly #facts: Fact[] = [];
+  readonly #rateFacts: RateFact[] = [];
   #notes: ModelNote[] = [];
   /** Latest and earliest possible time: grants count from the latest, and claims end by the earliest. */
   #now = 0;
@@ -211,6 +282,7 @@ export class ReferenceModel {
     this.#backAt = context.clock.backAtUs;
     this.#failOver = context.failOver;
     this.#seenUpTo = context.seenUpTo;
+    this.#applyRate(lock);
     for (const claim of this.#live(lock)) {
       if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
     }
@@ -231,9 +303,18 @@ export class ReferenceModel {
     return notes;
   }
 
-  /** Sets the limit of a pattern. The caller then runs empty transactions to update the locks that it matches. */
-  setPattern(prefix: string, limit: number | null): void {
-    this.#changes.push({ target: "prefix", text: prefix, limit });
+  /** Sets what a pattern has. The caller then runs empty transactions to update the locks that it matches. */
+  setPattern(prefix: string, set: NewLimits): void {
+    this.#set("prefix", prefix, set);
+  }
+
+  #set(target: Setting["target"], text: string, set: NewLimits): { from: Setting; to: Setting } {
+    const before = this.#changes.findLast((change) => change.target === target && change.text === text);
+    const from = before ?? { target, text, limit: null, rate: null };
+    const { limit = from.limit, rate = from.rate } = set;
+    const to = { target, text, limit, rate };
+    this.#changes.push(to);
+    return { from, to };
   }
 
   heartbeat(replica: bigint, nowUs: number): void {
@@ -260,12 +341,53 @@ export class ReferenceModel {
 
   limit(lock: string): { limit: number; source: "name" | "pattern" | "default" } {
     const exact = this.#changes.findLast((change) => change.target === "name" && change.text === lock);
-    const patterns = new Map<string, number | null>();
-    for (const change of this.#changes) {
-      if (change.target === "prefix") patterns.set(change.text, change.limit);
+    return limitInForce(lock, exact?.limit ?? null, this.#patterns());
+  }
+
+  rate(lock: string): ModelRate | null {
+    const exact = this.#changes.findLast((change) => change.target === "name" && change.text === lock);
+    return rateInForce(lock, exact?.rate ?? null, this.#patterns());
+  }
+
+  #patterns(): { prefix: string; limit: number | null; rate: Rate | null }[] {
+    const patterns = new Map<string, Setting>();
+    for (const change of this.#changes) if (change.target === "prefix") patterns.set(change.text, change);
+    return [...patterns].map(([prefix, { limit, rate }]) => ({ prefix, limit, rate }));
+  }
+
+  /** When all permits are back that were taken of the lock's rate. */
+  allBackAt(lock: string): number {
+    let at = 0;
+    for (const fact of this.#rateFacts) {
+      if (fact.lock !== lock) continue;
+      if (fact.what === "taken") at = Math.max(at, fact.surely) + backAfter(fact.rate, fact.permits);
+      else at = Math.min(at, fact.now + wholeBurst(fact.rate));
     }
-    const list = [...patterns].map(([prefix, limit]) => ({ prefix, limit }));
-    return limitInForce(lock, exact?.limit ?? null, list);
+    return at;
+  }
+
+  /** Another rate than the last one applies: nobody waits for longer than a whole burst of it. */
+  #applyRate(lock: string): void {
+    const rate = this.rate(lock);
+    const last = this.#rateFacts.findLast((fact) => fact.lock === lock)?.rate;
+    if (rate && JSON.stringify(last) !== JSON.stringify(numbersOf(rate)))
+      this.#rateFacts.push({ what: "applies", lock, now: this.#now, rate: numbersOf(rate) });
+  }
+
+  #ratedFrom(lock: string, permits: number): number {
+    const rate = this.rate(lock);
+    return rate ? ratedFrom(rate, this.allBackAt(lock), permits) : 0;
+  }
+
+  /** How long the rate alone keeps these permits, those of everybody ahead among them. */
+  #rateWait(rate: Rate, lock: string, permits: number): number {
+    return Math.max(0, ratedFrom(rate, Math.max(this.allBackAt(lock), this.#now), permits) - this.#now);
+  }
+
+  #isHopeless(lock: string, asked: Acquire): boolean {
+    return (
+      neverFits(asked, this.limit(lock).limit) || asked.permits > (this.rate(lock)?.burst ?? asked.permits)
+    );
   }
 
   lastToken(lock: string): bigint {
@@ -356,13 +478,16 @@ export class ReferenceModel {
         const version = BigInt(changes.length);
         const expected = command.expectedVersion ?? version;
         if (expected !== version) return { kind: "version_mismatch", version };
-        const [from, to] = [changes.at(-1)?.limit, command.limit].map((limit) => `${limit ?? ""}`) as [
-          string,
-          string,
-        ];
-        this.#notes.push({ kind: "limit", lock, by: whoOf(command), from, to });
-        this.#changes.push({ target: "name", text: lock, limit: command.limit });
-        return { kind: "limit", ...this.limit(lock), version: version + 1n };
+        const { from, to } = this.#set("name", lock, command);
+        this.#notes.push({
+          kind: "limit",
+          lock,
+          by: whoOf(command),
+          from: settingText(from),
+          to: settingText(to),
+        });
+        this.#applyRate(lock);
+        return { kind: "limit", ...this.limit(lock), rate: this.rate(lock), version: version + 1n };
       }
       case "force_release": {
         const meant = this.#live(lock).filter((claim) =>
@@ -408,35 +533,54 @@ export class ReferenceModel {
     const known = this.#claims.find((claim) => !claim.forgotten && claim.asked.requestId === asked.requestId);
     if (known) {
       const same =
-        known.lock === lock && known.asked.mode === asked.mode && known.asked.permits === asked.permits;
+        known.lock === lock &&
+        known.asked.mode === asked.mode &&
+        known.asked.permits === asked.permits &&
+        isSpend(known.asked) === isSpend(asked);
       return same ? this.#returns(known, asked.replica) : { kind: "request_id_reused" };
     }
     const { limit } = this.limit(lock);
+    const rate = this.rate(lock);
     const waiters = this.#waiters(lock);
-    const free = waiters.length === 0 && compatible(this.#holders(lock), asked, limit);
+    const fits = compatible(this.#holders(lock), asked, limit);
+    const free = waiters.length === 0 && fits;
     if (neverFits(asked, limit)) return { kind: "refused", reason: "never_fits", limit };
+    if (rate && this.#isHopeless(lock, asked)) return { kind: "refused", reason: "never_fits", limit, rate };
     if (this.#isExhausted(lock)) return { kind: "refused", reason: "exhausted", limit };
     const grantsFrom = Math.max(this.#failOver.grantsFromUs, this.record(lock)?.notBeforeUs ?? 0);
     if (free && grantsFrom <= this.#surely) {
       const status = this.record(lock)?.status ?? "";
       if (!this.#isWanted(lock, asked)) return { kind: "refused", reason: "status_mismatch", limit, status };
-      const claim = this.#arrive(lock, asked);
-      this.#grant(claim, true);
-      return { kind: "held", claim: this.#row(claim) };
+      if (this.#ratedFrom(lock, asked.permits) <= this.#surely) {
+        const claim = this.#arrive(lock, asked);
+        this.#grant(claim, true);
+        return { kind: claim.ended ? "ended" : "held", claim: this.#row(claim) };
+      }
     }
+    const permitsAhead = waiters.reduce((sum, waiter) => sum + waiter.asked.permits, 0);
+    const rateWaitUs = rate ? this.#rateWait(rate, lock, permitsAhead + asked.permits) : 0;
     if (!asked.mayWait) {
       if (limit === 0) return { kind: "refused", reason: "paused", limit };
       const forUs = Math.max(RETRY_AFTER_US_MIN, grantsFrom - this.#now);
       if (!this.#isDueNow(lock)) return { kind: "refused", reason: "not_before", limit, forUs };
-      if (free) return { kind: "refused", reason: "failed_over", limit, forUs };
-      return { kind: "refused", reason: "busy", limit };
+      if (free && grantsFrom > this.#surely) return { kind: "refused", reason: "failed_over", limit, forUs };
+      if (free && rate) {
+        const forRateUs = this.#ratedFrom(lock, asked.permits) - this.#surely;
+        return {
+          kind: "refused",
+          reason: "rate",
+          limit,
+          rate,
+          forUs: Math.max(RETRY_AFTER_US_MIN, forRateUs),
+        };
+      }
+      return { kind: "refused", reason: "busy", limit, ...(fits && rateWaitUs > 0 && { forUs: rateWaitUs }) };
     }
     if (waiters.length >= this.#settings.queueMax) return { kind: "refused", reason: "queue_full", limit };
     const claim = this.#arrive(lock, asked);
     this.#signOfLife(claim, asked.replica);
-    const permitsAhead = waiters.reduce((sum, waiter) => sum + waiter.asked.permits, 0);
     const place = { ahead: waiters.length, permitsAhead, queueLength: waiters.length + 1 };
-    return { kind: "waiting", claim: this.#row(claim), place };
+    return { kind: "waiting", claim: this.#row(claim), place: { ...place, ...(rate && { rateWaitUs }) } };
   }
 
   #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
@@ -504,7 +648,7 @@ export class ReferenceModel {
     const { limit } = this.limit(lock);
     for (const waiter of this.#waiters(lock)) {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
-      if (neverFits(waiter.asked, limit)) {
+      if (this.#isHopeless(lock, waiter.asked)) {
         this.#end(waiter, "never_fits");
         continue;
       }
@@ -514,7 +658,8 @@ export class ReferenceModel {
       else if (!mayGrant) return;
       else if (!this.#isWanted(lock, waiter.asked)) {
         this.#end(waiter, "status_mismatch", this.record(lock)?.status ?? "");
-      } else this.#grant(waiter, false);
+      } else if (this.#ratedFrom(lock, waiter.asked.permits) > this.#surely) return;
+      else this.#grant(waiter, isSpend(waiter.asked));
     }
   }
 
@@ -524,7 +669,14 @@ export class ReferenceModel {
     claim.fetched = fetched;
     claim.unclaimed = fetched && claim.ttl === null;
     claim.countsFrom = this.#now;
-    this.#happens(claim.lock, { what: "granted" });
+    const { lock, asked } = claim;
+    const rate = this.rate(lock);
+    if (rate)
+      this.#rateFacts.push({
+        ...{ what: "taken", lock, surely: this.#surely, rate: numbersOf(rate), permits: asked.permits },
+      });
+    this.#happens(lock, { what: "granted" });
+    if (isSpend(asked)) this.#end(claim, "spent");
   }
 
   #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null, by = ""): void {
@@ -628,6 +780,17 @@ export class ReferenceModel {
       (claim) => !claim.forgotten && claim.number === ref.ticketNumber && claim.asked.secret === ref.secret,
     );
   }
+}
+
+/** A request without any time to live wants no lease. */
+function isSpend({ ttlUs }: Acquire): boolean {
+  return ttlUs === 0;
+}
+
+/** Such as `3 5/1000000/5`. */
+function settingText({ limit, rate }: Setting): string {
+  const numbers = rate ? ` ${rate.permits}/${rate.perUs}/${rate.burst}` : "";
+  return `${limit ?? ""}${numbers}`;
 }
 
 function waitUntil(claim: ModelClaim): number | null {

@@ -11,6 +11,7 @@ import type { FailOver, Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
 import type { Policy, Rows } from "../../server/core/rows.ts";
 import { FREE_LOCK } from "../support/claims.ts";
+import type { NewLimits } from "./reference-model.ts";
 
 /** The real core, or a copy of it with a planted fault. */
 export type Core = typeof decideBatch;
@@ -107,10 +108,12 @@ export class RowsInMemory {
   }
 
   /** Changes the rule of a pattern and updates the locks that it matches. */
-  setPattern(prefix: string, limit: number | null, look: Look): Map<string, Decided> {
+  setPattern(prefix: string, set: NewLimits, look: Look): Map<string, Decided> {
     const at = this.limitRules.findIndex((rule) => rule.prefix === prefix);
-    const version = (this.limitRules[at]?.version ?? 0n) + 1n;
-    const rule = { prefix, limit, version, reason: "", changeMark: 0n };
+    const before = this.limitRules[at];
+    const { limit = before?.limit ?? null, rate = before?.rate ?? null } = set;
+    const version = (before?.version ?? 0n) + 1n;
+    const rule = { prefix, limit, rate, version, reason: "", changeMark: 0n };
     if (at < 0) this.limitRules.push(rule);
     else this.limitRules[at] = rule;
     const names = [...this.locks.keys()].filter((name) => name.startsWith(prefix));

@@ -3,15 +3,17 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
-import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
+import { type Claim, type ClaimRef, isSpend, SERVER_MADE_PREFIX, SPENDS } from "../../server/core/claim.ts";
 import type { Acquire, Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type LockRecord, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import { checkInvariants } from "./invariants.ts";
+import type { EffectiveRate } from "../../server/core/rate.ts";
+import { checkInvariants, RateWindows } from "./invariants.ts";
 import {
   type ModelNote,
   type ModelOutcome,
+  type ModelRate,
   type ModelRecord,
   type ModelRow,
   ReferenceModel,
@@ -43,6 +45,7 @@ class Simulation {
   readonly #rows: RowsInMemory;
   readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
   readonly #tokensGiven = new Set<string>();
+  readonly #rateWindows = new RateWindows();
   #nowUs = 1_000_000_000;
   /** Each replica sees steps of the clock in its own next transaction: how far they go in all. */
   readonly #stepsUnseenBy = new Map<bigint, number>();
@@ -102,12 +105,12 @@ class Simulation {
   #setPattern(step: Extract<Step, { step: "set_pattern" }>): void {
     const before = new Map(LOCKS.map((name) => [name as string, this.#state(name)]));
     const look = this.#look(step);
-    const decided = this.#rows.setPattern(step.prefix, step.limit, look);
+    const decided = this.#rows.setPattern(step.prefix, step, look);
     for (const [name, one] of decided) {
       this.#check(name, { before: before.get(name) as State, decided: one, look });
     }
     if (this.#options.dueMax !== undefined) return;
-    this.#model.setPattern(step.prefix, step.limit);
+    this.#model.setPattern(step.prefix, step);
     for (const [name, { seenUpTo }] of decided) this.#model.transact(name, [], { ...look, seenUpTo });
   }
 
@@ -141,7 +144,9 @@ class Simulation {
     const allDueRead = dueMax === undefined;
     const { clock } = look;
     const failOver = this.#failOver;
-    checkInvariants({ clock, failOver, settings, before, after, limitRules, events, allDueRead });
+    const transition = { clock, failOver, settings, before, after, limitRules, events, allDueRead };
+    checkInvariants(transition);
+    this.#rateWindows.check(transition);
     for (const event of events) {
       if (event.kind !== "granted") continue;
       const token = `${name} ${event.claim.fencingToken}`;
@@ -161,7 +166,8 @@ class Simulation {
         const unfetched = event.claim.provisional ? ", never fetched" : "";
         reached(`${event.was} claim ended: ${event.claim.endReason}${unfetched}`);
       } else if (event.kind === "granted") {
-        reached(event.queued ? `granted from the queue, ${extent(event.claim)}` : "granted at once");
+        const how = isSpend(event.claim) ? "spent" : extent(event.claim);
+        reached(event.queued ? `granted from the queue, ${how}` : "granted at once");
       }
     }
     for (const now of after.claims) {
@@ -179,6 +185,7 @@ class Simulation {
     if (this.#options.dueMax !== undefined) return;
     expectEqual(this.#rows.claimsOf(name).map(seenRow), this.#model.rows(name), `rows of ${name}`);
     expectEqual(seenRecord(this.#rows.lock(name).record), this.#model.record(name), `record of ${name}`);
+    expectEqual(this.#rows.lock(name).rateUntilUs, this.#model.allBackAt(name), `rate of ${name}`);
     expectEqual(this.#rows.lock(name).lastToken, this.#model.lastToken(name), `last token of ${name}`);
   }
 
@@ -201,7 +208,10 @@ class Simulation {
     }
     const deadlines = this.#rows.claims.map((claim) => claim.deadlineUs ?? 0);
     const due = [...this.#rows.locks.values()].map(({ record }) => record?.notBeforeUs ?? 0);
-    const ahead = [...deadlines, ...due].filter((deadline) => deadline > this.#nowUs).sort((a, b) => a - b);
+    const wakes = [...this.#rows.locks.values()].map(({ wakesAtUs }) => wakesAtUs ?? 0);
+    const ahead = [...deadlines, ...due, ...wakes]
+      .filter((deadline) => deadline > this.#nowUs)
+      .sort((a, b) => a - b);
     const deadline = ahead[pause.nth % ahead.length];
     if (deadline !== undefined) this.#nowUs = Math.max(this.#nowUs, deadline + pause.offsetUs);
   }
@@ -209,12 +219,13 @@ class Simulation {
   #resolve(name: string, ask: Ask): Command[] {
     switch (ask.ask) {
       case "acquire": {
-        const { ask: _, twice, ...asked } = ask;
+        const { ask: _, twice, spends, ...asked } = ask;
         const requestId = this.#freshRequest();
         const once = () =>
           this.#acquire({
             ...asked,
             name,
+            ttlUs: spends ? SPENDS : asked.ttlUs,
             permits: asked.mode === "permit" ? asked.permits : 1,
             maxWaitUs: asked.mayWait ? asked.maxWaitUs : null,
             requestId,
@@ -231,7 +242,7 @@ class Simulation {
           name,
           mode,
           permits,
-          ttlUs: 5_000_000,
+          ttlUs: isSpend(claim) === ask.otherKind ? 5_000_000 : SPENDS,
           mayWait: true,
           maxWaitUs: null,
           replica,
@@ -270,12 +281,12 @@ class Simulation {
         return [{ verb: "delete_record", name, expectedVersion }];
       }
       case "set_limit": {
-        const { limit, expected } = ask;
+        const { limit, rate, expected } = ask;
         const version = this.#rows.lock(name).limitVersion;
         const expectedVersion =
           expected === undefined || version + expected < 0n ? undefined : version + expected;
         const caller = { getPeer: () => "192.0.2.1:5", principal: "ops" };
-        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "", caller }];
+        return [{ verb: "set_limit", name, limit, rate, expectedVersion, reason: "", caller }];
       }
       case "force_release": {
         const claim = ask.pick && this.#pick(name, ask.pick);
@@ -350,8 +361,13 @@ function seenNote({ kind, target, by, from, to }: NotedChange): ModelNote {
 /** The fields of a record that the model knows. */
 function seenRecord(record: LockRecord | null): ModelRecord | null {
   if (!record) return null;
-  const { wakesAtUs: _wakes, principal: _principal, ...seen } = record;
+  const { principal: _principal, ...seen } = record;
   return seen;
+}
+
+/** The fields of a rate in force that the model knows. */
+function seenRate({ permits, perUs, burst, source }: EffectiveRate): ModelRate {
+  return { permits, perUs, burst, source };
 }
 
 /** The fields of an outcome that the model knows. */
@@ -364,10 +380,13 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
       return { ...outcome, claim: seenRow(outcome.claim) };
     case "limit": {
       const { limit, source } = outcome.limit;
-      return { kind: "limit", limit, source, version: outcome.version };
+      const rate = outcome.rate && seenRate(outcome.rate);
+      return { kind: "limit", limit, source, rate, version: outcome.version };
     }
-    case "refused":
-      return { ...outcome, limit: outcome.limit.limit };
+    case "refused": {
+      const { limit, rate, ...seen } = outcome;
+      return { ...seen, limit: limit.limit, ...(rate && { rate: seenRate(rate) }) };
+    }
     case "record":
       return { kind: "record", record: seenRecord(outcome.record) as ModelRecord };
     case "deleted":

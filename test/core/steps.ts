@@ -4,6 +4,7 @@
 import fc from "fast-check";
 import type { Mode, Terms } from "../../server/core/claim.ts";
 import type { RunResult } from "../../server/core/lock.ts";
+import type { Rate } from "../../server/core/rate.ts";
 
 /** Short enough that all of them run out within one history. */
 export const SETTINGS = {
@@ -42,6 +43,8 @@ export type Ask =
       readonly mode: Mode;
       readonly permits: number;
       readonly ttlUs: number | null;
+      /** Only takes of the rate, so that the time to live means nothing. */
+      readonly spends: boolean;
       readonly mayWait: boolean;
       readonly maxWaitUs: number | null;
       readonly replica: bigint | null;
@@ -58,6 +61,8 @@ export type Ask =
       readonly elsewhere: boolean;
       /** May differ from the first request. */
       readonly changed: boolean;
+      /** A spend where the first request wanted a lease, and the other way round. */
+      readonly otherKind: boolean;
     }
   | {
       readonly ask: "attach";
@@ -85,7 +90,9 @@ export type Ask =
   | { readonly ask: "delete_record"; readonly expected: bigint | undefined }
   | {
       readonly ask: "set_limit";
-      readonly limit: number | null;
+      /** undefined: stays. */
+      readonly limit: number | null | undefined;
+      readonly rate: Rate | null | undefined;
       /** The version that the caller expects, relative to the current one; undefined: any. */
       readonly expected: bigint | undefined;
     }
@@ -106,7 +113,8 @@ export type Step =
       readonly step: "set_pattern";
       readonly pause: Pause;
       readonly prefix: string;
-      readonly limit: number | null;
+      readonly limit: number | null | undefined;
+      readonly rate: Rate | null | undefined;
       readonly replica: bigint;
       readonly heads: number;
       readonly unsureUs: number;
@@ -149,7 +157,14 @@ const pick: fc.Arbitrary<Pick> = fc.record({
 const replica = fc.constantFrom(...REPLICAS);
 const listener = fc.constantFrom(null, 1n, 1n, 2n);
 const ttl = fc.constantFrom(1_000_000, 5_000_000, 12_000_000, 30_000_000);
-const limit = fc.constantFrom(null, 0, 1, 2, 3, 4, 5, 6);
+const limit = fc.constantFrom(undefined, null, 0, 1, 2, 3, 4, 5, 6);
+/** Seldom any, so that rates do not block everything else. The last one does not divide evenly. */
+const rate = fc.constantFrom<Rate | null | undefined>(
+  ...[undefined, undefined, null],
+  { permits: 5, perUs: 1_000_000, burst: 5 },
+  { permits: 2, perUs: 5_000_000, burst: 3 },
+  { permits: 3, perUs: 10_000_000, burst: 1 },
+);
 const seldom = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
 
 const expected = fc.constantFrom(undefined, undefined, 0n, -1n, 1n);
@@ -188,13 +203,20 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
     mode: fc.constantFrom<Mode>("permit", "permit", "shared", "exclusive"),
     permits: fc.constantFrom(1, 1, 1, 2, 3, 4, 5),
     ttlUs: fc.option(ttl, { freq: 5 }),
+    spends: seldom,
     mayWait: fc.constantFrom(true, true, true, false),
     maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
     replica: listener,
     terms,
     twice: seldom,
   }),
-  asks(2, "acquire_again", { pick, replica: listener, elsewhere: seldom, changed: seldom }),
+  asks(2, "acquire_again", {
+    pick,
+    replica: listener,
+    elsewhere: seldom,
+    changed: seldom,
+    otherKind: seldom,
+  }),
   asks(4, "attach", { pick, replica: listener }),
   asks(1, "withdraw", { pick, ofAnother: fc.boolean() }),
   asks(2, "detach", { pick, replica }),
@@ -207,7 +229,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
     expected,
   }),
   asks(1, "delete_record", { expected }),
-  asks(2, "set_limit", { limit, expected }),
+  asks(2, "set_limit", { limit, rate, expected }),
   asks(1, "force_release", { pick: fc.option(pick, { freq: 2 }) }),
   asks(1, "advance", {}),
 );
@@ -229,6 +251,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     pause,
     prefix: fc.constantFrom("", "etl/", "etl/a", "other/"),
     limit,
+    rate,
     replica,
     heads,
     unsureUs,

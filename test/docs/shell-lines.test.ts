@@ -9,7 +9,7 @@ import { ranInProcess } from "../cli/in-process.ts";
 const root = join(import.meta.dirname, "../..");
 /** Other commands run databases and servers. */
 const COMMANDS =
-  /^rowlock (run|ls|show|watch|why|history|top|limit|pause|resume|acquire|renew|release|capture|update|delete|completion) /;
+  /^rowlock (run|ls|show|watch|why|history|top|limit|spend|pause|resume|acquire|renew|release|capture|update|delete|completion) /;
 const SERVERS = JSON.stringify({ production: { addresses: "127.0.0.1:9" } });
 
 /**
@@ -41,7 +41,7 @@ const lines = documents.flatMap((document) => linesOf(document).map((line) => [d
 
 test("the lines are found", () => {
   expect(lines.length).toBeGreaterThan(30);
-  expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(17);
+  expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(18);
 });
 
 test.each(lines)("%s: %s", async (_, line) => {

@@ -140,7 +140,7 @@ describe("a server with tenants", () => {
 test.each([
   ["the page", "/api/ListLocks", { method: "POST", body: "{}" }],
   ["/metrics", "/metrics", {}],
-  ["its rates", "/api/rates", {}],
+  ["its activity", "/api/activity", {}],
 ])("%s refuses several authorization headers, too", async (_, path, asked) => {
   const { access, tokens } = knownCallers(["all"], null);
   const isPage = path === "/api/ListLocks";

@@ -77,7 +77,7 @@ describe("events", () => {
     log({
       kind: "limit_rule_set",
       prefix: "etl/",
-      limit: 3,
+      set: { limit: 3 },
       version: 2n,
       reason: "more",
       serversBehind: 0,
@@ -240,7 +240,7 @@ describe("the caller", () => {
     observe({
       kind: "limit_rule_set",
       prefix: "etl/",
-      limit: 3,
+      set: { limit: 3 },
       version: 2n,
       reason: "more",
       serversBehind: 0,

@@ -4,6 +4,7 @@ import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
 import type { BoundUse } from "../../server/core/bound-use.ts";
+import { SPENDS } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/answers.ts";
@@ -69,14 +70,14 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   event({ kind: "enqueued", claim: CLAIM });
   event({ kind: "ended", claim: CLAIM, was: "held" });
   event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "web/1");
-  event({ kind: "limit_set", lock: LOCK, from: null });
+  event({ kind: "limit_set", lock: LOCK, from: { limit: null, rate: null } });
   const record = { ...RECORD, attemptsLeft: 3, version: 7n };
   for (const change of ["set", "deleted"] as const)
     event({ kind: "record_changed", change, lockId: 1n, record });
   engine({
     kind: "limit_rule_set",
     prefix: "etl/",
-    limit: 3,
+    set: { limit: 3 },
     version: 1n,
     reason: "",
     serversBehind: 0,
@@ -212,6 +213,21 @@ describe("the counters", () => {
     const { lines } = await scrape(metrics);
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="granted_before"} 1');
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="queued_before"} 1');
+  });
+
+  test("count spends by themselves: no lease was held", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const claim = { ...CLAIM, ttlUs: SPENDS, endReason: "spent" as const };
+    const { answered, event } = reporting(metrics.engine);
+    answered(ACQUIRE, { kind: "ended", claim }, "x");
+    answered(ACQUIRE, { kind: "ended", claim: { ...claim, secret: "another" } }, "x");
+    answered(ACQUIRE, { kind: "refused", reason: "rate", limit: LIMIT }, "x");
+    event({ kind: "ended", claim, was: "held" }, "x");
+    const { lines } = await scrape(metrics);
+    for (const outcome of ["spent", "ended", "rate"])
+      expect(lines).toContain(`rowlock_acquires_total{class="other",mode="permit",outcome="${outcome}"} 1`);
+    expect(lines).toContain('rowlock_leases_ended_total{class="other",reason="spent"} 1');
+    expect(lines).toContain('rowlock_hold_duration_seconds_count{class="other"} 0');
   });
 
   test("count transactions, calls and background work", async () => {

@@ -75,9 +75,9 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
     terms: lasting("the last"),
   });
   await Promise.all(readers.map((reader) => reader.until(({ locks }) => locks.has("lock/last"))));
-  // The rates show the grants as soon as their step is over.
+  // The activity shows the grants as soon as their step is over.
   await until(async () => {
-    const { json } = await answered(await sent(port, "/api/rates", {}));
+    const { json } = await answered(await sent(port, "/api/activity", {}));
     return json.series.grants.some((rate: number) => rate > 0);
   });
 });

@@ -212,7 +212,7 @@ describe("a server that asks nobody who calls", () => {
     expect(await outcome(server, "GetLock", { name: "x" })).toBe("401 CREDENTIALS_MISSING");
     expect(await outcome(server, "GetLock", { name: "x" }, NEW)).toBe("401 CREDENTIALS_WRONG");
     expect(await outcome(server, "GetLock", { name: "x" }, OLD)).toBe("200");
-    expect((await server.ask("/api/rates")).status).toBe(401);
+    expect((await server.ask("/api/activity")).status).toBe(401);
     expect((await server.ask("/api/about", { token: OLD })).json).toMatchObject({
       signIn: "token",
       principal: null,
@@ -313,11 +313,11 @@ describe("rights", () => {
   );
 });
 
-test("rates are for everybody who may read any lock", async () => {
+test("the activity is for everybody who may read any lock", async () => {
   const { server, tokens } = await withPolicy();
-  const rates = async (token?: string) =>
-    (await server.ask("/api/rates", token === undefined ? {} : { token })).status;
-  expect(await rates()).toBe(401);
-  expect(await rates(tokens.reader)).toBe(200);
-  expect(await rates(tokens.stranger)).toBe(403);
+  const activity = async (token?: string) =>
+    (await server.ask("/api/activity", token === undefined ? {} : { token })).status;
+  expect(await activity()).toBe(401);
+  expect(await activity(tokens.reader)).toBe(200);
+  expect(await activity(tokens.stranger)).toBe(403);
 });

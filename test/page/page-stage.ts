@@ -5,10 +5,10 @@ import { MetricsTokens } from "../../server/access/bearer.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
+import { Activity } from "../../server/page/activity.ts";
 import type { Files } from "../../server/page/assets.ts";
 import { Callers, type CallersOptions } from "../../server/page/callers.ts";
 import { Page } from "../../server/page/page.ts";
-import { Rates } from "../../server/page/rates.ts";
 import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
 import { EventReader, type Json } from "./event-reader.ts";
 import { type Answered, type Asked, answered, posted, sent } from "./requests.ts";
@@ -83,7 +83,7 @@ export async function startPageServer({
   const page = new Page({
     ...asked,
     served: (server.grpc as GrpcServer).served,
-    rates: new Rates(),
+    activity: new Activity(),
     readiness,
     server: { version: "1.2.3", database: "SQLite 3", replica: String(server.engine.replica) },
     files: FILES,

@@ -70,7 +70,7 @@ describe("reads", () => {
   });
 });
 
-test("acts force a release, set a limit and update a lock", async () => {
+test("acts force a release, set a limit and a rate, and update a lock", async () => {
   const server = await startPageServer();
   await busyLock(server, NAME);
   expect(await server.call("SetLimit", { name: NAME, limit: 3, reason: "night shift" })).toMatchObject({
@@ -79,10 +79,22 @@ test("acts force a release, set a limit and update a lock", async () => {
   expect(await server.call("UpdateRecord", { name: NAME, status: "paused" })).toMatchObject({
     record: { status: "paused" },
   });
+  const rate = { permits: 500, per: "60s", burst: 20 };
+  expect(await server.call("SetLimit", { name: NAME, rate, reason: "quota" })).toMatchObject({
+    limit: 3,
+    rate,
+  });
   const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
   expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
   const { changes } = await server.client.call("listChanges", { locks: { case: "lockName", value: NAME } });
-  expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
+  expect(changes.map(({ reason }) => reason)).toEqual([
+    "it hangs",
+    "it hangs",
+    "quota",
+    "",
+    "night shift",
+    "",
+  ]);
 });
 
 describe("failures", () => {
@@ -116,6 +128,20 @@ describe("failures", () => {
     const wrong = { newLimit: { case: "limit" as const, value: 2 }, expectedVersion: 7n };
     const body = { name: "x", limit: 2, expectedVersion: "7" };
     expect(await same(server, "setLimit", { ...wrong, target: target("x") }, body)).toBe(409);
+  });
+
+  test("of a limit and a rate together name what is wrong with both", async () => {
+    const server = await startPageServer();
+    const [newLimit, newRate] = [
+      { case: "limit", value: 2_000_000 },
+      { case: "rate", value: { permits: 0, per: { seconds: 0n, nanos: 0 } } },
+    ];
+    const request = { target: { case: "name", value: "x" }, newLimit, newRate };
+    const body = { name: "x", limit: 2_000_000, rate: { permits: 0, per: "0s" } };
+    expect(await same(server, "setLimit", request, body)).toBe(400);
+    const { json } = await server.ask("/api/SetLimit", posted(body));
+    const fields = json.violations.map(({ field }: { field: string }) => field);
+    expect(fields).toEqual(["limit", "rate.permits", "rate.per"]);
   });
 
   test("of the server itself show nothing of their cause, and are in the log with it", async () => {

@@ -43,7 +43,9 @@ describe("an engine whose reads are stale or fail", () => {
         throw new StoreError("unavailable", "pool_exhausted", "A fault made by a test.");
       },
     }));
-    const refused = await engine.setLimitRule("etl/", { limit: 2 }, undefined, "test").catch((error: unknown) => error);
+    const refused = await engine
+      .setLimitRule("etl/", { limit: 2 }, undefined, "test")
+      .catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(Fault);
     expect((await engine.view("etl/new"))?.limit.limit ?? 2).toBe(2);
   });

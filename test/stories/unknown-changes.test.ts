@@ -41,9 +41,11 @@ const SET_LIMIT: Verb = {
 };
 const SET_RULE: Verb = {
   verb: "a limit for a pattern",
-  prepare: async ({ engine }, name) => void (await engine.setLimitRule(`${name}/`, { limit: 1 }, undefined, "")),
+  prepare: async ({ engine }, name) =>
+    void (await engine.setLimitRule(`${name}/`, { limit: 1 }, undefined, "")),
   version: async ({ engine }, name) => (await engine.limit(`${name}/x`)).version,
-  change: ({ engine }, name, to, expected) => engine.setLimitRule(`${name}/`, { limit: to }, expected, "same"),
+  change: ({ engine }, name, to, expected) =>
+    engine.setLimitRule(`${name}/`, { limit: to }, expected, "same"),
   value: async ({ engine }, name) => (await engine.limit(`${name}/x`)).limit,
   target: (name) => `${name}/*`,
 };

@@ -50,8 +50,11 @@ export const FREE_LOCK: Lock = {
   id: 1n,
   name: "etl/load",
   limit: null,
+  rate: null,
   limitVersion: 0n,
   limitReason: "",
+  rateUntilUs: 0,
+  wakesAtUs: null,
   nextTicket: 1n,
   lastToken: 0n,
   heldPermits: 0,
@@ -74,7 +77,6 @@ export const RECORD: LockRecord = {
   status: "",
   lastRun: null,
   version: 1n,
-  wakesAtUs: null,
   principal: "",
 };
 

@@ -41,6 +41,7 @@ type command struct {
 	Scope                 bool
 	LeaseID               string
 	Limit                 *int
+	Rate                  rate
 	IfVersion             *json.RawMessage
 	Reason                string
 	Prefix                *string
@@ -89,6 +90,13 @@ func (c *command) prefix() string {
 		return ""
 	}
 	return *c.Prefix
+}
+
+// rate is how fast a lock may be granted.
+type rate struct {
+	Permits uint32
+	PerMs   float64
+	Burst   uint32
 }
 
 // attempts is a number, or "unlimited".

@@ -63,6 +63,12 @@ func changedOf(change rowlock.ChangeView) object {
 		if to := change.Limit.To; to != nil {
 			shown["to"] = *to
 		}
+		if from := change.Limit.RateFrom; from != nil {
+			shown["rateFrom"] = rateOf(from)
+		}
+		if to := change.Limit.RateTo; to != nil {
+			shown["rateTo"] = rateOf(to)
+		}
 	case change.Record != nil:
 		if from := change.Record.From; from != nil {
 			shown["from"] = recordOf(from)
@@ -124,6 +130,8 @@ func causeOf(cause rowlock.WaitCause) object {
 		return object{"kind": "status", "status": *cause.Status}
 	case !cause.FailedOverUntil.IsZero():
 		return object{"kind": "failed over"}
+	case cause.Rate != nil:
+		return object{"kind": "rate", "rate": rateViewOf(&cause.Rate.Rate), "isForEver": cause.Rate.Until.IsZero()}
 	default:
 		return object{"kind": "rows held"}
 	}

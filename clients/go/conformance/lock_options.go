@@ -19,10 +19,14 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 	}
 	if asked.Positions {
 		options = append(options, rowlock.OnPosition(func(place rowlock.Place) {
-			d.say(object{
+			said := object{
 				"event": "position", "lock": asked.Lock, "ahead": place.Ahead, "permitsAhead": place.PermitsAhead,
 				"queueLength": place.QueueLength, "waitedMs": msOf(place.Waited),
-			})
+			}
+			if place.RateWait != 0 {
+				said["rateWaitMs"] = msOf(place.RateWait)
+			}
+			d.say(said)
 		}))
 	}
 	options = append(options, rowlock.OnWaiting(func(notice rowlock.Waiting) {

@@ -88,6 +88,24 @@ func (d *driver) acquire(asked *command) (any, error) {
 	return nil, nil
 }
 
+// spend has a handle, too, by which the runner gives it up.
+func (d *driver) spend(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	options := d.lockOptionsOf(asked)
+	spent, err := client.Spend(d.holding(asked.handle.asking, asked.name()), asked.name(), options...)
+	var failed *rowlock.Error
+	if errors.As(err, &failed) && failed.Refusal != nil {
+		return object{"refused": refusedOf(failed.Refusal)}, nil
+	}
+	return object{"spent": object{
+		"name": spent.Name, "token": strconv.FormatUint(spent.Token, 10), "permits": spent.Permits,
+		"spentAtMs": spent.SpentAt.UnixMilli(), "requestId": spent.RequestID,
+	}}, err
+}
+
 // capture answers with a handle for each lock that was taken.
 func (d *driver) capture(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
@@ -225,6 +243,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	}
 	if refusal.Reason == rowlock.ErrStatusMismatch {
 		refused["status"] = refusal.Status
+	}
+	if refusal.Rate != nil {
+		refused["rate"] = rateViewOf(refusal.Rate)
 	}
 	if refusal.HeldByYou {
 		refused["heldByYou"] = true

@@ -21,6 +21,7 @@ var verbs = map[string]verb{
 	"connect":      (*driver).connect,
 	"setToken":     (*driver).setToken,
 	"acquire":      (*driver).acquire,
+	"spend":        (*driver).spend,
 	"capture":      (*driver).capture,
 	"giveUp":       (*driver).giveUp,
 	"leave":        (*driver).leave,
@@ -30,6 +31,8 @@ var verbs = map[string]verb{
 	"renewLease":   (*driver).renewLease,
 	"releaseLease": (*driver).releaseLease,
 	"setLimit":     (*driver).setLimit,
+	"setRate":      (*driver).setRate,
+	"unsetRate":    (*driver).unsetRate,
 	"updateRecord": (*driver).updateRecord,
 	"deleteRecord": (*driver).deleteRecord,
 	"getLock":      (*driver).getLock,
@@ -86,7 +89,7 @@ func (d *driver) run() error {
 		if err := json.Unmarshal(lines.Bytes(), asked); err != nil {
 			return fmt.Errorf("%s: %w", lines.Text(), err)
 		}
-		if asked.Do == "acquire" || asked.Do == "capture" {
+		if asked.Do == "acquire" || asked.Do == "spend" || asked.Do == "capture" {
 			// Made here, so that later commands find it.
 			asked.handle = d.newHandle(asked.Lock)
 		}

@@ -1,4 +1,4 @@
-// Commands that need a client but no held lock: limits, listings, and leases by id.
+// Commands that need a client but no held lock: limits, rates, listings, and leases by id.
 
 package main
 
@@ -50,6 +50,48 @@ func (d *driver) setLimit(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	target, options, err := settingOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var set rowlock.LimitInForce
+	if asked.Limit == nil {
+		set, err = client.UnsetLimit(background, target, options...)
+	} else {
+		set, err = client.SetLimit(background, target, *asked.Limit, options...)
+	}
+	return setOf(set), err
+}
+
+func (d *driver) setRate(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	target, options, err := settingOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	rate := rowlock.Rate{Permits: asked.Rate.Permits, Per: durationOf(asked.Rate.PerMs), Burst: asked.Rate.Burst}
+	set, err := client.SetRate(background, target, rate, options...)
+	return setOf(set), err
+}
+
+func (d *driver) unsetRate(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	target, options, err := settingOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	set, err := client.UnsetRate(background, target, options...)
+	return setOf(set), err
+}
+
+// settingOf is what a command sets a limit or a rate for, and what comes with that.
+func settingOf(asked *command) (rowlock.LimitTarget, []rowlock.LimitOption, error) {
 	target := rowlock.ForPattern(asked.Pattern)
 	if asked.Name != nil {
 		target = rowlock.ForName(*asked.Name)
@@ -58,20 +100,41 @@ func (d *driver) setLimit(asked *command) (any, error) {
 	if asked.IfVersion != nil {
 		version, err := numberOf(asked.IfVersion)
 		if err != nil {
-			return nil, err
+			return target, nil, err
 		}
 		options = append(options, rowlock.IfVersion(version))
 	}
-	var set rowlock.LimitInForce
-	if asked.Limit == nil {
-		set, err = client.UnsetLimit(background, target, options...)
-	} else {
-		set, err = client.SetLimit(background, target, *asked.Limit, options...)
-	}
+	return target, options, nil
+}
+
+func setOf(set rowlock.LimitInForce) object {
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
-		"waiterCount": set.WaiterCount, "draining": set.Draining,
-	}, err
+		"waiterCount": set.WaiterCount, "draining": set.Draining, "rate": rateOf(set.Rate),
+	}
+}
+
+// rateOf is null for no rate.
+func rateOf(rate *rowlock.Rate) any {
+	if rate == nil {
+		return nil
+	}
+	return object{"permits": rate.Permits, "perMs": msOf(rate.Per), "burst": rate.Burst}
+}
+
+// rateViewOf is null for no rate.
+func rateViewOf(view *rowlock.RateView) any {
+	if view == nil {
+		return nil
+	}
+	shown := object{
+		"permits": view.Permits, "perMs": msOf(view.Per), "burst": view.Burst, "source": view.Source,
+		"reason": view.Reason, "available": view.Available,
+	}
+	if view.Pattern != "" {
+		shown["pattern"] = view.Pattern
+	}
+	return shown
 }
 
 func (d *driver) getLock(asked *command) (any, error) {
@@ -85,6 +148,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 		"holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
+		"rate": rateViewOf(lock.Rate),
 	}, err
 }
 
@@ -118,6 +182,10 @@ func (d *driver) listLimits(asked *command) (any, error) {
 		}
 		limit := object{
 			"limit": setting.Limit, "version": strconv.FormatUint(setting.Version, 10), "reason": setting.Reason,
+			"rate": rateOf(setting.Rate),
+		}
+		if setting.RateOnly {
+			limit["limit"] = nil
 		}
 		if setting.Pattern != "" {
 			limit["pattern"] = setting.Pattern
@@ -153,6 +221,9 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 		one := object{
 			"owner": claim.Owner, "principal": claim.Principal, "permits": claim.Permits, "mode": claim.Mode,
 			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "labels": claim.Labels,
+		}
+		if claim.SpendOnly {
+			one["spendOnly"] = true
 		}
 		if claim.Token != 0 {
 			one["token"] = strconv.FormatUint(claim.Token, 10)

@@ -1,5 +1,5 @@
-// One request for a lock, from the first command to the grant, the refusal or the giving back. It leaves connections
-// and repeats to calls.
+// One request for a lock or of a spend, from the first command to the grant, the refusal or the giving back. It leaves
+// connections and repeats to calls.
 
 package rowlock
 
@@ -21,8 +21,17 @@ const (
 	seldom = time.Hour
 )
 
+// outcome is how an acquisition ended. One of its fields is set.
+type outcome struct {
+	lock    *Lock
+	spent   *Spent
+	refusal *Refusal
+	failure *Error
+}
+
 // acquisition asks for one lock, from the first request to the grant or the refusal, over as many connections as that
-// takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket.
+// takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. What an
+// abandoned spend has taken of the rate is gone.
 type acquisition struct {
 	client *Client
 	name   string
@@ -41,11 +50,9 @@ type acquisition struct {
 	isAbandoned bool
 	// hasWaited: there was a place in the queue.
 	hasWaited bool
-	// settled is closed when one of these three is set.
+	// settled is closed when outcome is set.
 	settled chan struct{}
-	granted *Lock
-	refused *Refusal
-	failure *Error
+	outcome outcome
 	// place is the latest position. While the caller has not seen it, news holds one element.
 	place Place
 	news  chan struct{}
@@ -76,13 +83,13 @@ func newAcquisition(client *Client, name string, asked *lockOptions, traceparent
 }
 
 // run waits for the outcome. It is called outside of turns.
-func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
+func (a *acquisition) run(ctx context.Context) outcome {
 	// Also runs when the user's onPosition panics.
 	defer a.client.turns.take(func() { a.abandon(closedError()) })
 	for {
 		select {
 		case <-a.settled:
-			return a.granted, a.refused, a.failure
+			return a.outcome
 		case <-a.news:
 			var place Place
 			a.client.turns.take(func() { place = a.place })
@@ -95,7 +102,7 @@ func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 			why := cancelledError(ctx)
 			a.client.turns.take(func() { a.abandon(why) })
 			<-a.settled
-			return a.granted, a.refused, a.failure
+			return a.outcome
 		}
 	}
 }
@@ -106,7 +113,7 @@ func (a *acquisition) abandon(why *Error) {
 		return
 	}
 	a.isAbandoned = true
-	a.settle(nil, nil, why)
+	a.settle(outcome{failure: why})
 	if a.ticketID != "" {
 		if a.call != nil {
 			a.client.calls.cancel(a.call)
@@ -118,18 +125,18 @@ func (a *acquisition) abandon(why *Error) {
 }
 
 func (a *acquisition) isSettled() bool {
-	return a.granted != nil || a.refused != nil || a.failure != nil
+	return a.outcome != outcome{}
 }
 
-func (a *acquisition) settle(granted *Lock, refused *Refusal, failure *Error) {
+func (a *acquisition) settle(as outcome) {
 	if a.isSettled() {
 		return
 	}
-	a.granted, a.refused, a.failure = granted, refused, failure
+	a.outcome = as
 	close(a.settled)
 	a.notice.stop()
 	a.client.waits.over(a)
-	a.client.requests.leave(a.asked.shared(), granted != nil)
+	a.client.requests.leave(a.asked.shared(), as.lock != nil || as.spent != nil)
 }
 
 func (a *acquisition) isWait() bool {
@@ -204,6 +211,10 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 		a.grant(acquired.GetLease(), basis)
 	case waited.GetGranted() != nil:
 		a.grant(waited.GetGranted(), basis)
+	case acquired.GetSpent() != nil:
+		a.settle(outcome{spent: spentOf(acquired.GetSpent())})
+	case waited.GetSpent() != nil:
+		a.settle(outcome{spent: spentOf(waited.GetSpent())})
 	case acquired.GetRefusal() != nil:
 		a.refuse(refusalOf(acquired.GetRefusal()))
 	case waited.GetRefusal() != nil:
@@ -234,6 +245,7 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 		PermitsAhead: ticket.GetPermitsAhead(),
 		QueueLength:  int(ticket.GetQueueLength()),
 		Waited:       ticket.GetWaited().AsDuration(),
+		RateWait:     ticket.GetRateWait().AsDuration(),
 	}
 	if isFirst {
 		a.waits()
@@ -249,6 +261,11 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 }
 
 func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
+	if a.asked.isSpend {
+		a.settle(outcome{failure: spendsUnknown()})
+		a.unwanted(lease.GetLeaseId())
+		return
+	}
 	if a.isAbandoned {
 		a.unwanted(lease.GetLeaseId())
 		return
@@ -266,11 +283,11 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
 	if !held.isTooEarly(a.asked.terms.areSet()) {
 		// In the same turn, so that the client misses no news of this lease.
-		a.settle(a.client.locks.add(held, lease, &a.asked.leaseOptions, a.asked.shared()), nil, nil)
+		a.settle(outcome{lock: a.client.locks.add(held, lease, &a.asked.leaseOptions, a.asked.shared())})
 		return
 	}
 	if a.lateGrants++; a.lateGrants > lateGrantsMax {
-		a.settle(nil, nil, ttlTooShort(held))
+		a.settle(outcome{failure: ttlTooShort(held)})
 		a.unwanted(held.id)
 		return
 	}
@@ -302,11 +319,19 @@ func (a *acquisition) renew(leaseID string) {
 }
 
 func (a *acquisition) refuse(refusal *Refusal) {
-	if own := a.client.locks.ofName(a.name); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
+	if own := a.inItsWay(); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
 		refusal.HeldByYou = true
 		refusal.Message += "; " + own.heldByYou()
 	}
-	a.settle(nil, refusal, nil)
+	a.settle(outcome{refusal: refusal})
+}
+
+// inItsWay is the lease on the same lock that this client holds itself; nil: none. A spend needs no room beside it.
+func (a *acquisition) inItsWay() *heldLease {
+	if a.asked.isSpend {
+		return nil
+	}
+	return a.client.locks.ofName(a.name)
 }
 
 // ended takes the end of the claim, before or during the wait.
@@ -327,7 +352,7 @@ func (a *acquisition) failed(err *Error) {
 		a.again()
 		return
 	}
-	a.settle(nil, nil, a.leave(err))
+	a.settle(outcome{failure: a.leave(err)})
 }
 
 // leave handles a failed call after which a server may have granted the lock. It gives the claim back. If the lease

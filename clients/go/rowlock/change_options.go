@@ -1,4 +1,4 @@
-// What may come with a change of a limit or of a lock's record, beside what it sets.
+// What may come with a change of a limit, of a rate or of a lock's record, beside what it sets.
 
 package rowlock
 
@@ -14,8 +14,8 @@ type changeOptions struct {
 	reason  string
 }
 
-// IfVersion makes a change of a limit or of a lock's record only if that has this version, or for 0 only if there is
-// none. Otherwise the change fails with [ErrVersionMismatch].
+// IfVersion makes a change of a limit, of a rate or of a lock's record only if that has this version, or for 0 only if
+// there is none. A limit and a rate share their version. Otherwise the change fails with [ErrVersionMismatch].
 func IfVersion(version uint64) ChangeOption {
 	return func(o *changeOptions) { o.version = &version }
 }

@@ -12,7 +12,7 @@ import (
 type ChangeKind string
 
 const (
-	// ChangedLimit: a limit, by SetLimit.
+	// ChangedLimit: a limit, a rate or both, by SetLimit.
 	ChangedLimit ChangeKind = "limit"
 	// ChangedRecord: a record, by UpdateRecord or DeleteRecord.
 	ChangedRecord ChangeKind = "record"
@@ -47,10 +47,13 @@ type ChangeView struct {
 	Reason        string         `json:"reason"`
 }
 
-// LimitChange is a limit before and after; nil: none was or is set.
+// LimitChange is a limit and a rate before and after; nil: none was or is set. What the change left alone is the same in
+// both.
 type LimitChange struct {
-	From *uint32 `json:"from,omitzero"`
-	To   *uint32 `json:"to,omitzero"`
+	From     *uint32 `json:"from,omitzero"`
+	To       *uint32 `json:"to,omitzero"`
+	RateFrom *Rate   `json:"rateFrom,omitzero"`
+	RateTo   *Rate   `json:"rateTo,omitzero"`
 }
 
 // RecordChange is a record before and after, without its last run; nil: there was or is none.
@@ -85,7 +88,9 @@ func changeOf(change *rowlockv1.Change) ChangeView {
 	switch what := change.GetWhat().(type) {
 	case *rowlockv1.Change_Limit:
 		view.Kind = ChangedLimit
-		view.Limit = &LimitChange{what.Limit.From, what.Limit.To}
+		view.Limit = &LimitChange{
+			what.Limit.From, what.Limit.To, rateOf(what.Limit.GetRateFrom()), rateOf(what.Limit.GetRateTo()),
+		}
 	case *rowlockv1.Change_Record:
 		view.Kind = ChangedRecord
 		view.Record = &RecordChange{recordOf(what.Record.GetFrom()), recordOf(what.Record.GetTo())}

@@ -17,6 +17,8 @@ func TestAChangeHasWhatItsKindNames(t *testing.T) {
 	for message, wanted := range map[string]string{
 		`lock_name: "a" reason: "r" limit {}`: `{"kind":"limit","lockName":"a","pattern":"","changedBy":"","limit":{},"reason":"r"}`,
 		`pattern: "a*" limit {from: 0 to: 3}`: `{"kind":"limit","lockName":"","pattern":"a*","changedBy":"","limit":{"from":0,"to":3},"reason":""}`,
+		`lock_name: "a" limit {from: 2 to: 2 rate_to {permits: 5 per {seconds: 1} burst: 3}}`: `{"kind":"limit","lockName":"a","pattern":"","changedBy":"",` +
+			`"limit":{"from":2,"to":2,"rateTo":{"permits":5,"perNs":1000000000,"burst":3}},"reason":""}`,
 		`changed_at {seconds: 1} lock_name: "a" record {from {status: "new" attempts_left: 2 version: 7}}`: `{"changedAt":"1970-01-01T00:00:01Z",` +
 			`"kind":"record","lockName":"a","pattern":"","changedBy":"","record":{"from":{"attemptsLeft":2,"status":"new","version":"7"}},"reason":""}`,
 		`lock_name: "a" forced_release {claim {lock_name: "a" ticket_number: 4 state: CLAIM_STATE_HELD owner: "o" principal: "p"}}`: `{"kind":"forced release",` +

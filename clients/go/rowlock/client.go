@@ -105,15 +105,15 @@ func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (
 }
 
 // TryLock returns the lock and true if the lock is free and due now. It returns false if the lock is busy, paused or
-// not due. Other refusals are errors.
+// not due, or if its rate does not allow the grant yet. Other refusals are errors.
 func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption) (*Lock, bool, error) {
-	lock, refusal, err := c.Acquire(ctx, name, append(options[:len(options):len(options)], Wait(0))...)
+	lock, refusal, err := c.Acquire(ctx, name, butTry(options)...)
 	switch {
 	case err != nil:
 		return nil, false, err
 	case refusal == nil:
 		return lock, true, nil
-	case refusal.Reason == ErrBusy || refusal.Reason == ErrPaused || refusal.Reason == ErrNotBefore:
+	case refusal.isOfNow():
 		return nil, false, nil
 	default:
 		return nil, false, refusedError(name, refusal)
@@ -156,33 +156,39 @@ func scopeError(left, worked error) error {
 
 // Acquire returns the lock, or a refusal with the reason, for callers to whom a refusal is an answer and not an error.
 // Exactly one of the three results is not nil. Otherwise it acts as [Client.Lock].
-func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (
-	lock *Lock, refusal *Refusal, err error,
-) {
+func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, *Refusal, error) {
 	asked, err := lockOptionsOf(options)
 	if err != nil {
 		return nil, nil, err
 	}
+	got, err := c.acquire(ctx, name, asked)
+	return got.lock, got.refusal, err
+}
+
+// acquire asks for a lock or a spend. Its outcome has no failure: that is the error.
+func (c *Client) acquire(ctx context.Context, name string, asked *lockOptions) (got outcome, err error) {
 	if wrong := wrongText(asked.request(name, asked.requestID)); wrong != nil {
-		return nil, nil, wrong
+		return outcome{}, wrong
 	}
 	ctx, span := c.observer.startLock(ctx, name, asked)
 	acquisition := newAcquisition(c, name, asked, c.observer.telemetry.Traceparent(ctx))
-	acquisition.own = c.carriedBy(ctx, name)
+	if !asked.isSpend {
+		acquisition.own = c.carriedBy(ctx, name)
+	}
 	began, hasWaited := c.turns.now(), false
-	defer func() { c.observer.endLock(span, lock, refusal, err, hasWaited, c.turns.now()-began) }()
+	defer func() { c.observer.endLock(span, got, err, hasWaited, c.turns.now()-began) }()
 	if err := c.begin(ctx, acquisition); err != nil {
-		return nil, nil, err
+		return outcome{}, err
 	}
 	defer c.turns.take(func() {
 		hasWaited = acquisition.hasWaited
 		delete(c.asking, acquisition)
 	})
-	granted, refused, failed := acquisition.run(ctx)
-	if failed != nil {
-		return nil, nil, failed
+	got = acquisition.run(ctx)
+	if got.failure != nil {
+		return outcome{}, got.failure
 	}
-	return granted, refused, nil
+	return got, nil
 }
 
 // begin starts an acquisition or a capture, unless ctx is done or the client is closed.

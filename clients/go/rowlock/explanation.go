@@ -42,6 +42,8 @@ type WaitCause struct {
 	FailedOverUntil time.Time `json:"failedOverUntil,omitzero"`
 	// Rows: another transaction holds the lock's rows in the database.
 	Rows *RowsHeld `json:"rows,omitzero"`
+	// Rate: the lock's rate does not allow the grant yet, or its burst is too small for the claim.
+	Rate *RateInTheWay `json:"rate,omitzero"`
 }
 
 // HeldByOthers is who holds what a claim needs.
@@ -67,6 +69,13 @@ type LimitInTheWay struct {
 	// SetAt and SetBy are zero if the history no longer has them.
 	SetAt time.Time `json:"setAt,omitzero"`
 	SetBy string    `json:"setBy"`
+}
+
+// RateInTheWay is a rate, and from when on it allows the grant.
+type RateInTheWay struct {
+	Rate RateView `json:"rate"`
+	// Until is when the rate allows the grant, if those that wait before are granted first; zero: never.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // RowsHeld is a transaction of somebody else that holds the rows of a lock. What is zero is not known.
@@ -170,6 +179,12 @@ func causeOf(cause *rowlockv1.WaitCause) WaitCause {
 		return WaitCause{Rows: &RowsHeld{
 			is.Rows.GetConnectionId(), is.Rows.GetUser(), is.Rows.GetHeldFor().AsDuration(),
 		}}
+	case *rowlockv1.WaitCause_Rate:
+		cause := &RateInTheWay{Until: timeOf(is.Rate.GetUntil())}
+		if rate := rateViewOf(is.Rate.GetRate()); rate != nil {
+			cause.Rate = *rate
+		}
+		return WaitCause{Rate: cause}
 	default:
 		return WaitCause{}
 	}

@@ -34,6 +34,7 @@ func (set LeaseOption) ofWork(o *workOptions) { set(&o.leaseOptions) }
 type leaseOptions struct {
 	wait      time.Duration
 	ttl       time.Duration
+	hasTTL    bool
 	margin    time.Duration
 	hasMargin bool
 	owner     string
@@ -51,7 +52,7 @@ func Wait(atMost time.Duration) LeaseOption {
 // TTL is the time to live of the lease, 1 s to 24 days, which the client renews at every third of it. Default: 30 s. A
 // lease with [Forever] lasts until it is released or force-released; a capture does not accept it.
 func TTL(ttl time.Duration) LeaseOption {
-	return func(o *leaseOptions) { o.ttl = ttl }
+	return func(o *leaseOptions) { o.ttl, o.hasTTL = ttl, true }
 }
 
 // Margin is how long before the end of the lease the client gives the lock up for lost: the time that the work has to

@@ -59,7 +59,7 @@ func (l *leftBehind) look() {
 		switch {
 		case err != nil && err.Reason == ErrClosed && l.until == Forever:
 			l.client.inherit(l.move)
-		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || result.GetAcquire().GetEnded() != nil):
+		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || hasEnded(result.GetAcquire())):
 			l.end()
 		// A caller that has chosen the id may use it again, even in another program.
 		case l.asked.requestID != "" || l.client.isClosed || l.left() == 0:
@@ -96,6 +96,11 @@ func (l *leftBehind) left() time.Duration {
 		return Forever
 	}
 	return max(0, l.until-l.client.turns.now())
+}
+
+// hasEnded reports whether the claim of the request id is over.
+func hasEnded(found *rowlockv1.AcquireResponse) bool {
+	return found.GetEnded() != nil || found.GetSpent() != nil
 }
 
 // claimsIn are the ids of the leases and tickets in an answer.

@@ -30,6 +30,8 @@ type lockOptions struct {
 	onPosition       func(Place)
 	onWaiting        func(Waiting)
 	positionInterval time.Duration
+	// isSpend: the request only takes of the rate, and gets no lease.
+	isSpend bool
 }
 
 // Place is a place in the queue.
@@ -42,6 +44,8 @@ type Place struct {
 	QueueLength int `json:"queueLength"`
 	// Waited is how long this claim has waited.
 	Waited time.Duration `json:"waitedNs"`
+	// RateWait is how long the lock's rate alone keeps this claim waiting; 0: not at all, or the server does not say.
+	RateWait time.Duration `json:"rateWaitNs"`
 }
 
 // Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.
@@ -91,14 +95,29 @@ func (o *lockOptions) shared() string {
 	return "lock " + o.requestID
 }
 
+// claimTerms is what the caller asks of the claim, as a new message. A spend has no lease that could last.
+func (o *lockOptions) claimTerms() *rowlockv1.LeaseTerms {
+	terms := o.leaseTerms()
+	if o.isSpend {
+		terms.Lasting = nil
+	}
+	return terms
+}
+
+// butTry are these options without a wait.
+func butTry(options []LockOption) []LockOption {
+	return append(options[:len(options):len(options)], Wait(0))
+}
+
 // request is the request under this id that does not wait.
 func (o *lockOptions) request(name, id string) *rowlockv1.AcquireRequest {
 	return &rowlockv1.AcquireRequest{
 		Name:      name,
 		Mode:      o.mode.proto(),
 		Permits:   uint32(o.permits),
-		Terms:     o.leaseTerms(),
+		Terms:     o.claimTerms(),
 		RequestId: id,
+		SpendOnly: o.isSpend,
 	}
 }
 
@@ -108,8 +127,9 @@ func (o *lockOptions) queueRequest(name, id string, maxWait time.Duration) *rowl
 		Name:      name,
 		Mode:      o.mode.proto(),
 		Permits:   uint32(o.permits),
-		Terms:     o.leaseTerms(),
+		Terms:     o.claimTerms(),
 		RequestId: id,
+		SpendOnly: o.isSpend,
 	}
 	if maxWait != Forever {
 		request.MaxWait = durationpb.New(maxWait)

@@ -37,6 +37,10 @@ func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv
 			return basis, waitResult(&rowlockv1.WaitInQueueResponse{
 				Update: &rowlockv1.WaitInQueueResponse_Granted{Granted: outcome.Lease},
 			}), nil
+		case *rowlockv1.AcquireResponse_Spent:
+			return basis, waitResult(&rowlockv1.WaitInQueueResponse{
+				Update: &rowlockv1.WaitInQueueResponse_Spent{Spent: outcome.Spent},
+			}), nil
 		case *rowlockv1.AcquireResponse_Refusal:
 			return basis, waitResult(&rowlockv1.WaitInQueueResponse{
 				Update: &rowlockv1.WaitInQueueResponse_Refusal{Refusal: outcome.Refusal},
@@ -68,6 +72,7 @@ func (u *unaryConnection) enqueueing(asked *rowlockv1.QueueRequest) *rowlockv1.A
 		Terms:     u.ownedTerms(asked.GetTerms()),
 		RequestId: asked.GetRequestId(),
 		WhenBusy:  &rowlockv1.AcquireRequest_Enqueue{Enqueue: &rowlockv1.Wait{MaxWait: asked.GetMaxWait()}},
+		SpendOnly: asked.GetSpendOnly(),
 	}
 }
 

@@ -53,7 +53,7 @@ const (
 	ErrQueueFull Reason = "QUEUE_FULL"
 	// ErrTimedOut: the time of [Wait] has passed.
 	ErrTimedOut Reason = "TIMED_OUT"
-	// ErrNeverFits: the request asks for more permits than the limit allows in total.
+	// ErrNeverFits: the request asks for more permits than the limit, or the burst of the rate, allows in total.
 	ErrNeverFits Reason = "NEVER_FITS"
 	// ErrNotBefore: the lock is not due yet. ErrExhausted: the lock has no attempts left.
 	ErrNotBefore Reason = "NOT_BEFORE"
@@ -64,6 +64,10 @@ const (
 	ErrExpired        Reason = "EXPIRED"
 	ErrReleased       Reason = "RELEASED"
 	ErrForceReleased  Reason = "FORCE_RELEASED"
+	// ErrRate: the rate of the lock does not allow the grant yet.
+	ErrRate Reason = "RATE"
+	// ErrSpent: the claim ended with its grant, as [Client.Spend] asks. Only [Client.ListClaims] shows it.
+	ErrSpent Reason = "SPENT"
 )
 
 // Reasons of this client.

@@ -18,10 +18,12 @@ type Refusal struct {
 	Message string `json:"message"`
 	// Holders are the holders of the lock, oldest first and at most 10, for [ErrBusy] and [ErrTimedOut].
 	Holders []ClaimView `json:"holders"`
-	// RetryAfter is a hint when to try again; 0: no hint.
+	// RetryAfter is a hint when to try again; 0: no hint. For [ErrRate] it is exact.
 	RetryAfter time.Duration `json:"retryAfterNs"`
 	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] and [ErrTimedOut] if a limit of 0 is the cause.
 	Limit *LimitView `json:"limit,omitzero"`
+	// Rate is the rate that forbids the grant, for [ErrRate], and for [ErrNeverFits] if its burst is the cause.
+	Rate *RateView `json:"rate,omitzero"`
 	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string `json:"status"`
 	// HeldByYou: this client holds the lock itself, for [ErrBusy] and [ErrTimedOut]. Locks are not reentrant.
@@ -37,8 +39,15 @@ type refused interface {
 	GetStatus() string
 }
 
+// isOfNow reports whether the same request may be granted later, as it is.
+func (r *Refusal) isOfNow() bool {
+	return r.Reason == ErrBusy || r.Reason == ErrPaused || r.Reason == ErrNotBefore || r.Reason == ErrRate
+}
+
 func refusalOf(refused *rowlockv1.Refusal) *Refusal {
-	return refusalFor(refusalReason(refused.GetReason()), refused)
+	refusal := refusalFor(refusalReason(refused.GetReason()), refused)
+	refusal.Rate = rateViewOf(refused.GetRate())
+	return refusal
 }
 
 func refusalOfEnd(end *rowlockv1.ClaimEnd) *Refusal {

@@ -97,6 +97,10 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 			_, err := client.SetLimit(background, rowlock.ForName("x"), 1)
 			return err
 		}},
+		"a rate": {isUnsafe: true, ask: func(client *rowlock.Client) error {
+			_, err := client.SetRate(background, rowlock.ForName("x"), rowlock.Rate{Permits: 1, Per: time.Minute})
+			return err
+		}},
 		"a record": {isUnsafe: true, ask: func(client *rowlock.Client) error {
 			_, err := client.UpdateRecord(background, "x", rowlock.Status("new"))
 			return err

@@ -192,15 +192,18 @@ func (o *observer) startLock(ctx context.Context, name string, asked *lockOption
 
 // endLock ends the span of a request that has been granted, refused or given up, after this time. It is called outside
 // of turns.
-func (o *observer) endLock(span Span, lock *Lock, refusal *Refusal, err error, hasWaited bool, after time.Duration) {
+func (o *observer) endLock(span Span, got outcome, err error, hasWaited bool, after time.Duration) {
 	o.telemetry.Waiting(-1)
 	waited := slog.Bool("rowlock.waited", hasWaited)
 	switch {
-	case lock != nil:
+	case got.lock != nil:
 		o.telemetry.Waited(after)
-		span.End("", slog.String("rowlock.outcome", "granted"), waited, slog.Uint64("rowlock.fencing_token", lock.Token()))
-	case refusal != nil:
-		span.End("", slog.String("rowlock.outcome", lower(refusal.Reason)), waited)
+		span.End("", slog.String("rowlock.outcome", "granted"), waited, slog.Uint64("rowlock.fencing_token", got.lock.Token()))
+	case got.spent != nil:
+		o.telemetry.Waited(after)
+		span.End("", slog.String("rowlock.outcome", "spent"), waited, slog.Uint64("rowlock.fencing_token", got.spent.Token))
+	case got.refusal != nil:
+		span.End("", slog.String("rowlock.outcome", lower(got.refusal.Reason)), waited)
 	default:
 		endFailed(span, err, waited)
 	}

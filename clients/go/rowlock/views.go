@@ -1,4 +1,4 @@
-// The read-only views of locks, claims and limits, as listings return them.
+// The read-only views of locks, claims, limits and rates, as listings return them.
 
 package rowlock
 
@@ -58,17 +58,19 @@ type ClaimView struct {
 	End *ClaimEndView `json:"end,omitzero"`
 	// Replica is the server that kept its place in the queue; empty for a claim that did not wait.
 	Replica string `json:"replica"`
+	// SpendOnly: it only takes of the lock's rate: see [Client.Spend].
+	SpendOnly bool `json:"spendOnly"`
 }
 
-// LimitSource is where the limit of a lock comes from.
+// LimitSource is where the limit or the rate of a lock comes from.
 type LimitSource string
 
 const (
 	// FromDefault: nothing was set, and the limit is 1.
 	FromDefault LimitSource = "default"
-	// FromPattern: the limit of the longest pattern that matches the name.
+	// FromPattern: that of the longest pattern that matches the name and has one.
 	FromPattern LimitSource = "pattern"
-	// FromName: the limit that was set for this very name.
+	// FromName: that which was set for this very name.
 	FromName LimitSource = "name"
 )
 
@@ -100,17 +102,24 @@ type LockView struct {
 	Waiters []ClaimView `json:"waiters"`
 	// Record is what the lock remembers; nil if it has no record.
 	Record *RecordView `json:"record,omitzero"`
+	// Rate is how fast the lock may be granted; nil: as fast as it becomes free.
+	Rate *RateView `json:"rate,omitzero"`
 }
 
-// LimitSetting is a limit that was set, for one name or for a pattern.
+// LimitSetting is a limit, a rate or both that were set, for one name or for a pattern.
 type LimitSetting struct {
 	// Either Name or Pattern is set.
 	Name    string `json:"name"`
 	Pattern string `json:"pattern"`
-	Limit   uint32 `json:"limit"`
+	// Limit is 0 and means nothing if RateOnly.
+	Limit uint32 `json:"limit"`
 	// Version is for [IfVersion] of the next change.
 	Version uint64 `json:"version,string"`
 	Reason  string `json:"reason"`
+	// Rate is nil if this setting has none.
+	Rate *Rate `json:"rate,omitzero"`
+	// RateOnly: this setting has a rate and no limit.
+	RateOnly bool `json:"rateOnly"`
 }
 
 func claimOf(claim *rowlockv1.Claim) ClaimView {
@@ -130,6 +139,7 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		Provisional:  claim.GetProvisional(),
 		End:          claimEndOf(claim.GetEnd()),
 		Replica:      claim.GetReplica(),
+		SpendOnly:    claim.GetSpendOnly(),
 	}
 }
 
@@ -142,20 +152,24 @@ func claimsOf(claims []*rowlockv1.Claim) []ClaimView {
 }
 
 func limitOf(limit *rowlockv1.Limit) LimitView {
-	view := LimitView{
+	return LimitView{
 		Permits: limit.GetPermits(),
-		Source:  FromDefault,
+		Source:  sourceOf(limit.GetSource()),
 		Pattern: limit.GetPattern(),
 		Version: limit.GetVersion(),
 		Reason:  limit.GetReason(),
 	}
-	switch limit.GetSource() {
+}
+
+func sourceOf(source rowlockv1.LimitSource) LimitSource {
+	switch source {
 	case rowlockv1.LimitSource_LIMIT_SOURCE_PATTERN:
-		view.Source = FromPattern
+		return FromPattern
 	case rowlockv1.LimitSource_LIMIT_SOURCE_NAME:
-		view.Source = FromName
+		return FromName
+	default:
+		return FromDefault
 	}
-	return view
 }
 
 func lockViewOf(lock *rowlockv1.Lock) LockView {
@@ -170,15 +184,18 @@ func lockViewOf(lock *rowlockv1.Lock) LockView {
 		Holders:     claimsOf(lock.GetHolders()),
 		Waiters:     claimsOf(lock.GetWaiters()),
 		Record:      recordOf(lock.GetRecord()),
+		Rate:        rateViewOf(lock.GetRate()),
 	}
 }
 
 func limitSettingOf(setting *rowlockv1.LimitSetting) LimitSetting {
 	return LimitSetting{
-		Name:    setting.GetName(),
-		Pattern: setting.GetPattern(),
-		Limit:   setting.GetLimit(),
-		Version: setting.GetVersion(),
-		Reason:  setting.GetReason(),
+		Name:     setting.GetName(),
+		Pattern:  setting.GetPattern(),
+		Limit:    setting.GetLimit(),
+		Version:  setting.GetVersion(),
+		Reason:   setting.GetReason(),
+		Rate:     rateOf(setting.GetRate()),
+		RateOnly: setting.GetRateOnly(),
 	}
 }

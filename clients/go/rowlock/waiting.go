@@ -128,7 +128,7 @@ func (a *acquisition) askWhy() bool {
 		if err == nil {
 			explained := explanationOf(result.GetExplainWait())
 			notice.Summary, notice.Causes = explained.Summary, explained.Causes
-			a.place.Ahead, a.place.PermitsAhead = 0, 0
+			a.place.Ahead, a.place.PermitsAhead, a.place.RateWait = 0, 0, 0
 			for _, cause := range explained.Causes {
 				if cause.Queued != nil {
 					a.place.Ahead, a.place.PermitsAhead = int(cause.Queued.Ahead), cause.Queued.PermitsAhead
@@ -148,7 +148,7 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 	}
 	notice.Name, notice.Place, notice.Waited = a.name, a.place, a.client.turns.now()-a.began
 	// Another goroutine may hold it, and that is no mistake.
-	held := a.client.locks.ofName(a.name)
+	held := a.inItsWay()
 	notice.HeldByYou = held != nil
 	if held != nil && own == nil {
 		notice.Summary = strings.TrimSuffix(held.heldByYou()+": "+notice.Summary, ": ")

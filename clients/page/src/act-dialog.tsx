@@ -100,7 +100,7 @@ export function WhatFollows({ next }: { next: Next }) {
         </p>
       ) : null}
       {neverFit.length > 0 ? (
-        <p>Turned away, as they ask for more than the limit: {someWho(neverFit)}</p>
+        <p>Turned away, as they ask for more than the limit or the burst of the rate: {someWho(neverFit)}</p>
       ) : null}
       <p>{AFTER[after](granted.length)}</p>
       {isCut ? (
@@ -119,6 +119,10 @@ const AFTER: Readonly<Record<Next["after"], (granted: number) => string>> = {
   paused: () => "The limit is 0, so nobody is granted.",
   "not before": () => "Nobody is granted before the lock is due.",
   "no attempts": () => "No attempts are left, so the next waiters are turned away.",
+  rate: (granted) =>
+    granted > 0
+      ? "Those behind wait until the rate allows their grants."
+      : "Nobody is granted before the rate allows it.",
   full: (granted) =>
     granted > 0 ? "Those behind wait on." : "Nobody is granted, as the first waiter still does not fit.",
 };

@@ -43,7 +43,7 @@ export interface Rights {
 }
 
 /** The last minutes of this server, one value a step. */
-export interface Rates {
+export interface Activity {
   readonly stepMs: number;
   readonly endMs: number;
   readonly series: Readonly<
@@ -58,7 +58,9 @@ export class CallError extends Error {
 
   constructor(status: number, body: ErrorBody) {
     const faults = (body.violations ?? []).map(({ field, description }) => `${field}: ${description}`);
-    super([body.message ?? `The server answered with the status ${status}.`, ...faults].join(" "));
+    // The message of a bad request is its first fault.
+    const words = faults.length > 0 ? `${faults.join("; ")}.` : body.message;
+    super(words ?? `The server answered with the status ${status}.`);
     this.status = status;
     this.reason = body.reason ?? body.code ?? "";
   }
@@ -96,8 +98,8 @@ export async function getAbout(patienceMs: number): Promise<About> {
   return (await (await ask("about", AbortSignal.timeout(patienceMs))).json()) as About;
 }
 
-export async function getRates(): Promise<Rates> {
-  return (await (await ask("rates", AbortSignal.timeout(CALL_MS_MAX))).json()) as Rates;
+export async function getActivity(): Promise<Activity> {
+  return (await (await ask("activity", AbortSignal.timeout(CALL_MS_MAX))).json()) as Activity;
 }
 
 export async function getRights(of: { name: string } | { pattern: string }): Promise<Rights> {

@@ -1,6 +1,7 @@
 // The frame of the page: where one can go, whether the server is there, who has signed in, and the view.
 
 import { useEffect, useRef } from "preact/hooks";
+import { ActivityView } from "./activity-view.tsx";
 import { token } from "./api.ts";
 import { ChangesView } from "./changes-view.tsx";
 import { type Connection, connection, serverNowMs } from "./connection.ts";
@@ -8,7 +9,6 @@ import { LimitsView } from "./limits-view.tsx";
 import { LockView } from "./lock-view.tsx";
 import { LocksView } from "./locks-view.tsx";
 import { done, Text, useNowMs } from "./parts.tsx";
-import { RatesView } from "./rates-view.tsx";
 import { type Route, route } from "./route.ts";
 import { SignIn } from "./sign-in.tsx";
 import { useStore } from "./store.ts";
@@ -19,7 +19,7 @@ const PLACES = [
   ["locks", "Locks"],
   ["limits", "Limits"],
   ["changes", "Changes"],
-  ["rates", "Rates"],
+  ["activity", "Activity"],
 ] as const;
 
 export function App() {
@@ -65,8 +65,8 @@ function Content({ where, state }: { where: Route; state: Connection }) {
       return <LimitsView />;
     case "changes":
       return <ChangesView prefix={where.options.prefix ?? ""} />;
-    case "rates":
-      return <RatesView />;
+    case "activity":
+      return <ActivityView />;
   }
 }
 

@@ -1,7 +1,8 @@
-// The last changes that somebody has made: of limits, records and policies, and forced releases.
+// The last changes that somebody has made: of limits, rates, records and policies, and forced releases.
 
 import type { ChangeJson, ClaimJson, LockRecordJson } from "#proto/rowlock/v1/lock_pb.js";
 import { call } from "./api.ts";
+import { limitWords, partsOf } from "./limit-change-words.ts";
 import { LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { clockWords, counted, instantMs } from "./words.ts";
@@ -47,7 +48,7 @@ export function ChangesView({ prefix }: { prefix: string }) {
 }
 
 function kindOf({ limit, record, forcedRelease, policy }: ChangeJson): string {
-  if (limit) return "limit";
+  if (limit) return partsOf(limit).join(" and ");
   if (record) return "record";
   if (forcedRelease) return "forced release";
   return policy ? "policy" : "another";
@@ -113,7 +114,7 @@ export function ChangeTable({
 }
 
 function fromTo({ limit, record, forcedRelease, policy }: ChangeJson): string {
-  if (limit) return `${limit.from ?? "not set"} → ${limit.to ?? "not set"}`;
+  if (limit) return limitWords(limit);
   if (record) return `${recordWords(record.from)} → ${recordWords(record.to)}`;
   if (forcedRelease) return claimWords(forcedRelease.claim ?? {});
   if (policy) return `${policy.from?.slice(0, 12) ?? ""} → ${policy.to?.slice(0, 12) ?? ""}`;

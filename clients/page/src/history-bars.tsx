@@ -8,7 +8,16 @@ import { serverNowMs } from "./connection.ts";
 import { Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { marksOf } from "./time-axis.ts";
-import { ageWords, beginWords, clockWords, endWords, instantMs, timeWords, whoWords } from "./words.ts";
+import {
+  ageWords,
+  beginWords,
+  clockWords,
+  counted,
+  endWords,
+  instantMs,
+  timeWords,
+  whoWords,
+} from "./words.ts";
 
 const MIN_MS = 60_000;
 /** Keys as they stand in a link. */
@@ -74,6 +83,7 @@ function Legend() {
         ["waits", "waited"],
         ["holds now", "holds now"],
         ["holds", "held"],
+        ["spent", "spent"],
         ["lost", "lost: expired or force released"],
       ].map(([kind, words]) => (
         <span key={kind}>
@@ -131,14 +141,15 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
   const start = startOf(claim, nowMs);
   const end = claim.end?.endedAt ? instantMs(claim.end.endedAt) : nowMs;
   const grant = claim.grantedAt ? instantMs(claim.grantedAt) : end;
+  const isSpent = claim.end?.reason === "END_REASON_SPENT";
   const isLost = claim.grantedAt !== undefined && LOST.includes(claim.end?.reason ?? "");
   const words = [
     `from ${clockWords(start)}`,
     grant - start >= 1 || !claim.grantedAt
       ? `${claim.state === "CLAIM_STATE_WAITING" ? "waits" : "waited"} ${howLong(grant - start)}`
       : "",
-    claim.grantedAt ? `${claim.end ? "held" : "holds"} ${howLong(end - grant)}` : "",
-    endWords(claim),
+    claim.grantedAt && !isSpent ? `${claim.end ? "held" : "holds"} ${howLong(end - grant)}` : "",
+    isSpent ? `spent ${counted(claim.permits ?? 1, "permit")}` : endWords(claim),
   ];
   const text = words.filter(Boolean).join(", ");
   return (
@@ -150,7 +161,7 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
         <Span className="waits" from={share(start)} until={share(grant)} />
         {claim.grantedAt ? (
           <Span
-            className={claim.end ? (isLost ? "lost" : "holds") : "holds now"}
+            className={isSpent ? "spent" : claim.end ? (isLost ? "lost" : "holds") : "holds now"}
             from={share(grant)}
             until={share(end)}
             isLeast

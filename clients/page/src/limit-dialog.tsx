@@ -1,19 +1,37 @@
-// Sets the limit of a name or of a pattern, or removes that setting.
+// Sets the limit or the rate of a name or of a pattern, or both, or removes them.
 
 import { useState } from "preact/hooks";
-import type { LockJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { LockJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSettingJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
-import { Name, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { Name, useNowMs } from "./parts.tsx";
+import { RateFields } from "./rate-fields.tsx";
 import { useMayLimit } from "./rights.ts";
+import { rateOfTyped, typedRateOf } from "./typed-rate.ts";
+import { WhatFollowsForMany } from "./what-follows-for-many.tsx";
 import { whoNext } from "./who-next.ts";
-import { counted, shown, someOf } from "./words.ts";
+import { counted, rateWords, shown, sourceWords } from "./words.ts";
 
 const LIMIT_MAX = 1_000_000;
 
+/** What becomes of the limit, and of the rate. */
+type Fate = "keep" | "set" | "unset";
+
+/** A setting as it is, of which both have one version. */
+interface Now {
+  readonly limit: number | undefined;
+  /** Whether there is one to remove. */
+  readonly hasLimit: boolean;
+  readonly limitWords: string | null;
+  readonly rate: RateJson | undefined;
+  readonly hasRate: boolean;
+  readonly rateWords: string | null;
+  readonly version: string | undefined;
+}
+
 export interface LimitDialogProps {
-  /** The lock whose name gets a limit; null: `setting` says what. */
+  /** The lock whose name gets a limit or a rate; null: `setting` says what. */
   readonly lock: LockJson | null;
   /** The setting to change; null: a new one. */
   readonly setting: LimitSettingJson | null;
@@ -24,45 +42,68 @@ export interface LimitDialogProps {
 export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps) {
   const nowMs = useNowMs();
   // As it was when the dialog opened: a change by somebody else in between is refused by its version.
-  const [now] = useState(lock ? lock.limit : setting);
-  const isSet = lock ? lock.limit?.source === "LIMIT_SOURCE_NAME" : setting !== null;
+  const [now] = useState(() => (lock ? nowOfLock(lock) : setting ? nowOfSetting(setting) : NEW));
   const fixed = lock ? lock.name : (setting?.name ?? setting?.pattern);
   const [target, setTarget] = useState(fixed ?? "");
   const isPattern = !lock && setting?.name === undefined && target.endsWith("*");
-  const [limit, setLimit] = useState(String((lock ? lock.limit?.permits : setting ? setting.limit : 1) ?? 0));
-  const [isUnset, setUnset] = useState(false);
+  const isRateOnly = now.hasRate && !now.hasLimit;
+  const [limitFate, setLimitFate] = useState<Fate>(isRateOnly ? "keep" : "set");
+  const [rateFate, setRateFate] = useState<Fate>(isRateOnly ? "set" : "keep");
+  const [limit, setLimit] = useState(String(now.limit ?? 1));
+  const [typed, setTyped] = useState(() => typedRateOf(now.rate));
   const [reason, setReason] = useState("");
   const [mayLimit] = useMayLimit(target === "" ? [] : [isPattern ? { pattern: target } : { name: target }]);
   const wanted = Number(limit);
   const isNumber = /^\d+$/.test(limit) && wanted <= LIMIT_MAX;
+  const rate = rateOfTyped(typed);
   const act = async () => {
-    const expected = isSet && now?.version !== undefined ? { expectedVersion: now.version } : {};
     const answer = await call("SetLimit", {
       ...(isPattern ? { pattern: target } : { name: target }),
-      ...(isUnset ? { unsetLimit: {} } : { limit: wanted }),
-      ...expected,
+      ...(limitFate === "set" ? { limit: wanted } : limitFate === "unset" ? { unsetLimit: {} } : {}),
+      ...(rateFate === "set" ? { rate: rate ?? {} } : rateFate === "unset" ? { unsetRate: {} } : {}),
+      ...(now.version === undefined ? {} : { expectedVersion: now.version }),
       reason,
     });
+    const inForce = answer.rate ? rateWords(answer.rate) : "none";
+    const drains = answer.draining && limitFate !== "keep" ? "More is held than that, so it drains." : "";
     const behind = answer.serversBehind
-      ? ` ${counted(answer.serversBehind, "server")} did not confirm it and may still grant by the old limit.`
+      ? `${counted(answer.serversBehind, "server")} did not confirm it and may still grant by the old setting.`
       : "";
-    const drains = answer.draining ? " More is held than that, so it drains." : "";
-    return `${isUnset ? `Removed the limit of ${shown(target)}: it is` : `The limit of ${shown(target)} is`} ${answer.limit ?? 0} now.${drains}${behind}`;
+    const said = [
+      doneWords(limitFate, "limit", target, String(answer.limit ?? 0)),
+      drains,
+      doneWords(rateFate, "rate", target, inForce),
+      behind,
+    ];
+    return said.filter(Boolean).join(" ");
   };
-  const verb = isUnset ? "Remove the limit" : `Set the limit to ${isNumber ? wanted : "…"}`;
+  const isPaused = limitFate === "set" && wanted === 0;
+  const isForeseen =
+    limitFate !== "unset" &&
+    rateFate !== "unset" &&
+    (limitFate === "keep" || isNumber) &&
+    (rateFate === "keep" || rate !== null);
+  const change = {
+    ...(limitFate === "set" ? { limit: wanted } : {}),
+    ...(rateFate === "set" && rate ? { rate } : {}),
+  };
   return (
     <ActDialog
-      title={fixed === undefined ? "Set a limit" : "Set the limit"}
-      verb={verb}
-      isDanger={!isUnset && wanted === 0}
-      isReady={(isUnset || isNumber) && mayLimit === true}
+      title={fixed === undefined ? "Set a limit or a rate" : "Set the limit or the rate"}
+      verb={verbOf(limitFate, rateFate, isNumber ? String(wanted) : "…")}
+      isDanger={isPaused}
+      isReady={
+        (limitFate !== "keep" || rateFate !== "keep") &&
+        (limitFate !== "set" || isNumber) &&
+        mayLimit === true
+      }
       act={act}
       onClose={onClose}
       onDone={onDone}
     >
       {fixed !== undefined ? (
         <p>
-          <Name text={target} /> {isPattern ? "(each matching name has this limit for itself)" : null}
+          <Name text={target} /> {isPattern ? "(each matching name has them for itself)" : null}
         </p>
       ) : (
         <label>
@@ -79,92 +120,109 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
           />
         </label>
       )}
-      {mayLimit === false ? <p class="note">You may not set this limit.</p> : null}
+      {mayLimit === false ? <p class="note">You may not set this.</p> : null}
       <div class="fields">
-        <label>
-          Limit
-          <input
-            type="number"
-            min={0}
-            max={LIMIT_MAX}
-            value={limit}
-            disabled={isUnset}
-            onInput={(event) => setLimit(event.currentTarget.value)}
-            required
-          />
-        </label>
-        {isSet ? (
-          <label class="check">
+        <FateField of="limit" has={now.hasLimit} is={now.limitWords} fate={limitFate} onFate={setLimitFate} />
+        {limitFate === "set" ? (
+          <label>
+            Limit
             <input
-              type="checkbox"
-              checked={isUnset}
-              onChange={(event) => setUnset(event.currentTarget.checked)}
+              type="number"
+              min={0}
+              max={LIMIT_MAX}
+              value={limit}
+              onInput={(event) => setLimit(event.currentTarget.value)}
+              required
             />
-            Remove this setting
           </label>
         ) : null}
       </div>
-      {!isUnset && wanted === 0 ? (
-        <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p>
+      <RateFields typed={rateFate === "set" ? typed : null} onType={setTyped}>
+        <FateField of="rate" has={now.hasRate} is={now.rateWords} fate={rateFate} onFate={setRateFate} />
+      </RateFields>
+      {isPaused ? <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p> : null}
+      {limitFate === "unset" ? (
+        <p class="note">Then the limit of the longest matching pattern applies, or the default of 1.</p>
       ) : null}
-      {isUnset ? (
-        <p class="note">Then the longest matching pattern applies, or the default of 1.</p>
-      ) : lock && isNumber ? (
-        <WhatFollows next={whoNext(lock, { limit: wanted }, nowMs)} />
-      ) : isNumber && target !== "" ? (
-        <WhatFollowsForMany target={target} isPattern={isPattern} limit={wanted} />
+      {rateFate === "unset" ? (
+        <p class="note">Then the rate of the longest matching pattern applies, or none.</p>
+      ) : null}
+      {!isForeseen ? null : lock ? (
+        <WhatFollows next={whoNext(lock, change, nowMs)} />
+      ) : target !== "" ? (
+        <WhatFollowsForMany target={target} isPattern={isPattern} change={change} />
       ) : null}
       <ReasonField reason={reason} onReason={setReason} />
     </ActDialog>
   );
 }
 
-interface ManyProps {
-  readonly target: string;
-  readonly isPattern: boolean;
-  readonly limit: number;
+function nowOfLock({ limit, rate }: LockJson): Now {
+  const hasLimit = limit?.source === "LIMIT_SOURCE_NAME";
+  const hasRate = rate?.source === "LIMIT_SOURCE_NAME";
+  return {
+    limit: limit?.permits ?? 0,
+    hasLimit,
+    limitWords: `${limit?.permits ?? 0} (${sourceWords(limit ?? {})})`,
+    rate: rate?.rate,
+    hasRate,
+    rateWords: rate?.rate ? `${rateWords(rate.rate)} (${sourceWords(rate)})` : "none",
+    version: hasLimit ? limit.version : hasRate ? rate.version : undefined,
+  };
 }
 
-/** What would follow at the busy locks that a setting is for, up to one page of them. */
-function WhatFollowsForMany({ target, isPattern, limit }: ManyProps) {
-  const nowMs = useNowMs();
-  const prefix = isPattern ? target.slice(0, -1) : target;
-  const { value, trouble } = useAsked(
-    () => call("ListLocks", { prefix, busyOnly: true, pageSize: 1_000 }),
-    prefix,
-    { pauseMs: 1_000 },
-  );
-  if (trouble) return <Trouble text={trouble} />;
-  if (!value) return null;
-  const touched = (value.locks ?? []).filter((lock) =>
-    isPattern ? isUnder(lock, target) : lock.name === target,
-  );
-  const waitedFor = touched.map((lock) => ({ lock, next: whoNext(lock, { limit }, nowMs) }));
-  const granting = waitedFor.filter(({ next }) => next.granted.length > 0);
-  const count = granting.reduce((sum, { next }) => sum + next.granted.length, 0);
-  const draining = touched.filter((lock) => Number(lock.heldPermits ?? 0) > limit);
+/** Somebody has yet to write for what the new one is. */
+const NEW: Now = {
+  ...{ limit: undefined, hasLimit: false, limitWords: null },
+  ...{ rate: undefined, hasRate: false, rateWords: null, version: undefined },
+};
+
+function nowOfSetting({ limit = 0, rateOnly = false, rate, version }: LimitSettingJson): Now {
+  const hasLimit = !rateOnly;
+  return {
+    limit: hasLimit ? limit : undefined,
+    hasLimit,
+    limitWords: hasLimit ? String(limit) : "not set",
+    rate,
+    hasRate: rate !== undefined,
+    rateWords: rate ? rateWords(rate) : "not set",
+    version,
+  };
+}
+
+interface FateFieldProps {
+  readonly of: "limit" | "rate";
+  readonly has: boolean;
+  /** What it is now; null: that is not known. */
+  readonly is: string | null;
+  readonly fate: Fate;
+  readonly onFate: (fate: Fate) => void;
+}
+
+function FateField({ of, has, is, fate, onFate }: FateFieldProps) {
   return (
-    <div class="follows" role="status">
-      <h3>What probably follows</h3>
-      <p>
-        Of {counted(touched.length, "busy lock")} with this limit
-        {value.nextPageToken ? ", as far as one page shows" : ""},{" "}
-        {count === 0
-          ? "none grants to a waiter at once."
-          : `${counted(granting.length, "lock")} would grant to ${counted(count, "waiter")} at once: ${someOf(
-              granting.map(({ lock }) => shown(lock.name ?? "")),
-              granting.length,
-            )}.`}
-      </p>
-      {draining.length > 0 ? (
-        <p>{counted(draining.length, "lock")} would have to drain first. No lease is ended by that.</p>
-      ) : null}
-    </div>
+    <label>
+      The {of}
+      <select value={fate} onChange={(event) => onFate(event.currentTarget.value as Fate)}>
+        <option value="keep">stays as it is{is === null ? "" : `: ${is}`}</option>
+        <option value="set">is set</option>
+        {has ? <option value="unset">is removed</option> : null}
+      </select>
+    </label>
   );
 }
 
-/** Whether this pattern decides about the lock, or would if it were set. */
-function isUnder({ limit }: LockJson, pattern: string): boolean {
-  if (limit?.source === "LIMIT_SOURCE_NAME") return false;
-  return limit?.source !== "LIMIT_SOURCE_PATTERN" || (limit.pattern ?? "").length <= pattern.length;
+/** `Set the limit to 3 and remove the rate` */
+function verbOf(limit: Fate, rate: Fate, number: string): string {
+  const parts = [
+    { keep: "", set: `set the limit to ${number}`, unset: "remove the limit" }[limit],
+    { keep: "", set: "set the rate", unset: "remove the rate" }[rate],
+  ];
+  const words = parts.filter(Boolean).join(" and ") || "set nothing";
+  return words[0]?.toUpperCase() + words.slice(1);
+}
+
+function doneWords(fate: Fate, of: string, target: string, inForce: string): string {
+  if (fate === "keep") return "";
+  return `${fate === "unset" ? `Removed the ${of} of ${shown(target)}: it is` : `The ${of} of ${shown(target)} is`} ${inForce} now.`;
 }

@@ -1,4 +1,4 @@
-// The limits that somebody has set, for patterns and for names, and why.
+// The limits and rates that somebody has set, for patterns and for names, and why.
 
 import { useState } from "preact/hooks";
 import type { LimitSettingJson, ListLimitsResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -8,6 +8,7 @@ import { LimitDialog } from "./limit-dialog.tsx";
 import { Chip, LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
 import { useMayLimit } from "./rights.ts";
 import { useStore } from "./store.ts";
+import { rateWords } from "./words.ts";
 
 /** More are a table of their own, for the shell. */
 const SHOWN_MAX = 1_000;
@@ -36,14 +37,15 @@ export function LimitsView() {
         {about?.mayAct ? (
           <span class="buttons">
             <button type="button" onClick={() => setChanged("new")}>
-              Set a limit…
+              Set a limit or a rate…
             </button>
           </span>
         ) : null}
       </div>
       <p class="dim">
         A limit for a name comes before patterns; the longest pattern that matches comes before shorter ones.
-        Where nothing is set, it is 1.
+        Where nothing is set, it is 1. Rates go by the same order; where none is set, locks are granted as
+        fast as they become free.
       </p>
       <Trouble text={trouble} />
       {limits.length > 0 ? (
@@ -54,6 +56,9 @@ export function LimitsView() {
                 <th scope="col">Of</th>
                 <th scope="col" class="number c-limit">
                   Limit
+                </th>
+                <th scope="col" class="wide">
+                  Rate
                 </th>
                 <th scope="col" class="wide">
                   Why
@@ -79,13 +84,15 @@ export function LimitsView() {
                     ) : (
                       <LockLink name={setting.name ?? ""} />
                     )}
+                    {setting.rate ? <span class="under narrow">{rateWords(setting.rate)}</span> : null}
                     <span class="under narrow wraps">
                       <Text text={setting.reason ?? ""} />
                     </span>
                   </td>
                   <td class="number">
-                    {setting.limit ? setting.limit.toLocaleString("en") : <Chip kind="bad">0, paused</Chip>}
+                    <LimitOf setting={setting} />
                   </td>
+                  <td class="wide">{setting.rate ? rateWords(setting.rate) : null}</td>
                   <td class="wide wraps">
                     <Text text={setting.reason ?? ""} />
                   </td>
@@ -103,7 +110,7 @@ export function LimitsView() {
           </table>
         </div>
       ) : value ? (
-        <p class="empty">No limit is set, so each lock is held once at a time.</p>
+        <p class="empty">No limit and no rate is set, so each lock is held once at a time.</p>
       ) : null}
       {value?.nextPageToken ? <p class="dim">There are more; these are the first {SHOWN_MAX}.</p> : null}
       {changed === null ? null : (
@@ -119,4 +126,9 @@ export function LimitsView() {
       )}
     </>
   );
+}
+
+function LimitOf({ setting: { limit, rateOnly } }: { setting: LimitSettingJson }) {
+  if (rateOnly) return <span class="dim">not set</span>;
+  return limit ? limit.toLocaleString("en") : <Chip kind="bad">0, paused</Chip>;
 }

@@ -21,6 +21,7 @@ import {
   endReasonWords,
   instantMs,
   modeWords,
+  rateWords,
   sourceWords,
   timeWords,
 } from "./words.ts";
@@ -33,7 +34,8 @@ export function LockView({ name, range }: { name: string; range: string }) {
   const row = followed.rows.get(name);
   const [acted, setActed] = useState(0);
   const poke = row ?? acted;
-  const { value, trouble } = useAsked(() => call("GetLock", { name }), name, { poke });
+  // Permits of a rate come back without a change of the lock.
+  const { value, trouble } = useAsked(() => call("GetLock", { name }), name, { poke, everyMs: 5_000 });
   const rights = useRights(name);
   const [act, setAct] = useState<Act | null>(null);
   const lock = value?.lock;
@@ -84,7 +86,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
     <span class="buttons">
       {rights.setLimit ? (
         <button type="button" onClick={() => onAct({ kind: "limit" })}>
-          Set limit…
+          Set limit or rate…
         </button>
       ) : null}
       {rights.updateRecord ? (
@@ -103,7 +105,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
 
 function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
-  const { limit = {}, record, waiterCount: waiting = 0 } = lock;
+  const { limit = {}, rate, record, waiterCount: waiting = 0 } = lock;
   const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
   return (
     <section class="panel" aria-label="State">
@@ -123,6 +125,20 @@ function Facts({ lock }: { lock: LockJson }) {
             </span>
           ) : null}
         </dd>
+        {rate ? (
+          <>
+            <dt>Rate</dt>
+            <dd>
+              <strong>{rateWords(rate.rate ?? {})}</strong> <span class="dim">{sourceWords(rate)}</span>
+              <span class="under">{counted(rate.available ?? 0, "permit")} may be taken now</span>
+              {rate.reason && rate.reason !== limit.reason ? (
+                <span class="under">
+                  “<Text text={rate.reason} />”
+                </span>
+              ) : null}
+            </dd>
+          </>
+        ) : null}
         <dt>Last token</dt>
         <dd>{lock.lastFencingToken ?? "none yet"}</dd>
         {record ? (

@@ -3,8 +3,8 @@
 
 import { Store } from "./store.ts";
 
-export type View = "locks" | "lock" | "limits" | "changes" | "rates";
-const VIEWS: readonly View[] = ["locks", "lock", "limits", "changes", "rates"];
+export type View = "locks" | "lock" | "limits" | "changes" | "activity";
+const VIEWS: readonly View[] = ["locks", "lock", "limits", "changes", "activity"];
 
 export interface Route {
   readonly view: View;

@@ -8,6 +8,7 @@ import {
   counted,
   durationMs,
   instantMs,
+  rateWords,
   shown,
   someOf,
   sourceWords,
@@ -41,6 +42,15 @@ export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: strin
     const when = setAt ? `, ${ageWords(nowMs - instantMs(setAt))} ago` : "";
     const why = limit.reason ? `: “${shown(limit.reason)}”` : "";
     return `The limit is ${limit.permits ?? 0}, ${sourceWords(limit)}${by}${when}${why}.`;
+  }
+  if (cause.rate) {
+    const { rate: inForce = {}, until } = cause.rate;
+    const { rate = {}, reason } = inForce;
+    const why = reason ? `: “${shown(reason)}”` : "";
+    const then = until
+      ? `It allows the grant at ${at(until)}.`
+      : "Its burst is too small for so many permits.";
+    return `The rate is ${rateWords(rate)}, ${sourceWords(inForce)}${why}. ${then}`;
   }
   if (cause.notBefore) return `Not due before ${at(cause.notBefore)}.`;
   if (cause.exhausted) return "Its record has no attempts left.";

@@ -1,15 +1,25 @@
 // Who would be granted if something changed at a lock, as far as the page can know: by the server's own rule of what fits,
 // over the holders and waiters that the server has shown. Pure.
 
-import type { ClaimJson, LockJson, ModeJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimJson, LockJson, ModeJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
+import { SPENDS } from "../../../server/core/claim.ts";
 import { fits, neverFits } from "../../../server/core/limit.ts";
-import { instantMs } from "./words.ts";
+import {
+  afterTaking,
+  backInUs,
+  correctedUntilUs,
+  exceedsBurst,
+  isAllowed,
+  type Rate,
+} from "../../../server/core/rate.ts";
+import { durationMs, instantMs } from "./words.ts";
 
 /** What would change. */
 export interface Change {
   /** The ticket numbers of the claims that would end. */
   readonly ended?: ReadonlySet<string>;
   readonly limit?: number;
+  readonly rate?: RateJson;
   /** null: removed. */
   readonly notBeforeMs?: number | null;
   /** null: removed. */
@@ -18,10 +28,10 @@ export interface Change {
 
 export interface Next {
   readonly granted: readonly ClaimJson[];
-  /** Waiters that would be turned away, because they ask for more than the limit. */
+  /** Waiters that would be turned away, because they ask for more than the limit or the burst of the rate. */
   readonly neverFit: readonly ClaimJson[];
   /** Why nobody more would be granted. */
-  readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full";
+  readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full" | "rate";
   /** The lock has more holders or waiters than the server has listed, so more may be granted. */
   readonly isCut: boolean;
 }
@@ -42,13 +52,16 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
         ? instantMs(record.notBefore)
         : null;
   let attempts = change.attemptsLeft !== undefined ? change.attemptsLeft : (record?.attemptsLeft ?? null);
+  const rate = rateOf(lock, change.rate);
+  let untilUs = untilUsOf(lock, rate);
   const isCut = (lock.holderCount ?? 0) > holders.length || (lock.waiterCount ?? 0) > waiters.length;
   const granted: ClaimJson[] = [];
   const neverFit: ClaimJson[] = [];
   const after = (): Next["after"] => {
     for (const claim of queue) {
-      const asked = { mode: modeOf(claim.mode), permits: claim.permits ?? 1 };
-      if (neverFits(limit, asked)) {
+      const { permits = 1, spendOnly } = claim;
+      const asked = { mode: modeOf(claim.mode), permits, ...(spendOnly && { ttlUs: SPENDS }) };
+      if (neverFits(limit, asked) || exceedsBurst(rate, permits)) {
         neverFit.push(claim);
         continue;
       }
@@ -56,13 +69,32 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
       if (!fits(held, limit, asked)) return "full";
       if (attempts === 0) return "no attempts";
       if (notBeforeMs !== null && notBeforeMs > nowMs) return "not before";
+      if (!isAllowed(rate, untilUs, permits, NOW)) return "rate";
       granted.push(claim);
-      count(held, claim, 1);
+      if (rate) untilUs = afterTaking(rate, untilUs, permits, NOW);
+      if (!spendOnly) count(held, claim, 1);
       if (attempts !== null) attempts--;
     }
     return "nobody waits";
   };
   return { after: after(), granted, neverFit, isCut };
+}
+
+/** Instants of rates count from now. */
+const NOW = { nowUs: 0, atLeastUs: 0 };
+
+function rateOf({ rate: inForce }: LockJson, wanted: RateJson | undefined): Rate | null {
+  const rate = wanted ?? inForce?.rate;
+  if (!rate) return null;
+  const { permits = 1, per = "1s", burst } = rate;
+  return { permits, perUs: durationMs(per) * 1_000, burst: burst || permits };
+}
+
+/** The lock's instant under this rate, as far as the permits that may be taken now say it. */
+function untilUsOf(lock: LockJson, rate: Rate | null): number {
+  const before = rateOf(lock, undefined);
+  if (!rate || !before) return 0;
+  return correctedUntilUs(rate, backInUs(before, before.burst - (lock.rate?.available ?? 0)), NOW);
 }
 
 interface Held {

@@ -1,6 +1,13 @@
 // How the page writes what the server says: names without harm, times, counts, and the words for modes and ends.
 
-import type { ClaimJson, EndReasonJson, LimitJson, ModeJson } from "#proto/rowlock/v1/lock_pb.js";
+import type {
+  ClaimJson,
+  EndReasonJson,
+  LimitJson,
+  ModeJson,
+  RateInForceJson,
+  RateJson,
+} from "#proto/rowlock/v1/lock_pb.js";
 
 /**
  * Makes the characters visible that a browser would obey or hide: control, bidirectional and other formatting ones. The
@@ -69,7 +76,16 @@ function two(number: number): string {
 }
 
 /** MODE_SHARED as "reader", and permits with their count. */
-export function modeWords({ mode, permits = 1 }: { mode?: ModeJson; permits?: number }): string {
+export function modeWords({
+  mode,
+  permits = 1,
+  spendOnly,
+}: {
+  mode?: ModeJson;
+  permits?: number;
+  spendOnly?: boolean;
+}): string {
+  if (spendOnly) return `a spend of ${counted(permits, "permit")}`;
   if (mode === "MODE_SHARED") return "reader";
   return mode === "MODE_EXCLUSIVE" ? "writer" : counted(permits, "permit");
 }
@@ -96,8 +112,32 @@ export function claimWords(claim: ClaimJson): string {
   return claim.owner ? `${shown(claim.owner)} (#${claim.ticketNumber})` : `#${claim.ticketNumber}`;
 }
 
-/** Where a limit comes from. */
-export function sourceWords({ source, pattern = "" }: LimitJson): string {
+/** The units in which people say the span of a rate, in seconds. */
+export const RATE_UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+/** `500 per minute, burst 20`; the burst only if it is another number. */
+export function rateWords(rate: RateJson): string {
+  const { permits = 0, burst } = rate;
+  const { count, unit } = spanOf(rate);
+  const per = count === 1 ? unit : counted(count, unit);
+  const text = `${permits.toLocaleString("en")} per ${per}`;
+  return !burst || burst === permits ? text : `${text}, burst ${burst.toLocaleString("en")}`;
+}
+
+/** The span of a rate, in the largest unit that fits a whole number of times. */
+export function spanOf({ per = "0s" }: RateJson): { readonly count: number; readonly unit: string } {
+  const seconds = durationMs(per) / 1_000;
+  const [unit, length] = RATE_UNITS.find(([, each]) => seconds % each === 0) ?? ["second", 1];
+  return { count: seconds / length, unit };
+}
+
+/** Where a limit or a rate comes from. */
+export function sourceWords({ source, pattern = "" }: LimitJson | RateInForceJson): string {
   if (source === "LIMIT_SOURCE_PATTERN") return `by the pattern ${shown(pattern)}`;
   return source === "LIMIT_SOURCE_NAME" ? "set for this name" : "the default, as nothing was set";
 }

@@ -35,6 +35,10 @@ class AioSide:
         asking = asyncio.ensure_future(client.acquire(name, **options))
         return Asking(asking, asking.cancel)
 
+    def spend(self, client: rowlock.aio.Client, name: str, options: dict[str, Any]) -> Asking:
+        asking = asyncio.ensure_future(client.spend(name, **options))
+        return Asking(asking, asking.cancel)
+
     def ask_in_line(self, client: rowlock.aio.Client, name: str, options: dict[str, Any]) -> Asking:
         asking = asyncio.ensure_future(self.call_in_line(client.acquire, name, **options))
         return Asking(asking, asking.cancel)

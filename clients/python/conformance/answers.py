@@ -14,6 +14,8 @@ from rowlock import (
     ClaimView,
     LockView,
     Place,
+    Rate,
+    RateView,
     RecordView,
     Refusal,
     RowlockError,
@@ -65,6 +67,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
         holders = [{"owner": each.owner, "token": str(each.token)} for each in outcome.holders]
         return {
             "refused": {
+                **rate_view_json(outcome.rate),
                 "reason": outcome.reason,
                 "message": outcome.message,
                 "holders": holders,
@@ -81,6 +84,18 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
             "permits": outcome.permits,
         }
     }
+
+
+def rate_json(rate: Rate) -> dict[str, Any]:
+    return {"permits": rate.permits, "perMs": ms(rate.per), "burst": rate.burst}
+
+
+def rate_view_json(view: RateView | None) -> dict[str, Any]:
+    """Return a field, or none."""
+    if view is None:
+        return {}
+    where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
+    return {"rate": {**rate_json(view.rate), **where, "available": view.available}}
 
 
 def captured_json(handles: Sequence[str], captured: AnyCaptured) -> dict[str, Any]:
@@ -100,6 +115,7 @@ def place_json(place: Place) -> dict[str, Any]:
         "permitsAhead": place.permits_ahead,
         "queueLength": place.queue_length,
         "waitedMs": ms(place.waited),
+        "rateWaitMs": ms(place.rate_wait),
     }
 
 
@@ -133,6 +149,7 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "name": lock.name,
         "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
+        **rate_view_json(lock.rate),
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,
         "waiterCount": lock.waiter_count,
@@ -168,4 +185,5 @@ def claim_json(claim: ClaimView) -> dict[str, Any]:
         "permits": claim.permits,
         "mode": claim.mode,
         "ticketNumber": str(claim.ticket_number),
+        **({"spendOnly": True} if claim.spend_only else {}),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from rowlock import FOREVER
+from rowlock import FOREVER, Rate
 
 Command = dict[str, Any]
 
@@ -33,6 +33,15 @@ def lock_options(command: Command) -> dict[str, Any]:
         **_named(command, {**_LEASE, "permits": "permits", "mode": "mode"}),
         **_times(command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval"}),
     }
+
+
+def spend_options(command: Command) -> dict[str, Any]:
+    """Pass on what only a lease can have, too: the client must refuse it."""
+    return lock_options(command)
+
+
+def rate_of(rate: dict[str, Any]) -> Rate:
+    return Rate(rate["permits"], rate["perMs"] / 1_000, rate.get("burst"))
 
 
 def capture_options(command: Command) -> dict[str, Any]:

@@ -14,16 +14,35 @@ from answers import (
     ms,
     outcome_json,
     place_json,
+    rate_json,
     record_json,
     update_json,
     waiting_json,
 )
-from asked import Command, capture_options, changes_of, lock_options, release_options, work_options
+from asked import (
+    Command,
+    capture_options,
+    changes_of,
+    lock_options,
+    rate_of,
+    release_options,
+    spend_options,
+    work_options,
+)
 from fenced_store import connect_to, fenced_write, guarded_write
 from history_answers import change_json, explanation_json, past_claim_json
 from side import Asking, Running, Scope, Side, Workshop
 
-from rowlock import LimitSetting, LockView, TlsOptions, TokenFile, WatchUpdate, testing
+from rowlock import (
+    LimitInForce,
+    LimitSetting,
+    LockRefused,
+    LockView,
+    TlsOptions,
+    TokenFile,
+    WatchUpdate,
+    testing,
+)
 
 Answer = Callable[[dict[str, Any]], None]
 
@@ -50,6 +69,7 @@ class Commands:
         runs: dict[str, Callable[[Command], Awaitable[dict[str, Any]]]] = {
             "connect": self._connect,
             "setToken": self._set_token,
+            "spend": self._spend,
             "giveUp": self._give_up,
             "leave": self._leave,
             "state": self._state,
@@ -60,6 +80,8 @@ class Commands:
             "updateRecord": self._update_record,
             "deleteRecord": self._delete_record,
             "setLimit": self._set_limit,
+            "setRate": self._set_rate,
+            "unsetRate": self._set_rate,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
             "listLimits": self._list_limits,
@@ -136,14 +158,7 @@ class Commands:
 
     async def _acquire(self, command: Command, answer: Answer) -> None:
         handle, client = command["lock"], self._clients[command["client"]]
-        options = lock_options(command)
-        if command.get("positions"):
-            options["on_position"] = lambda place: self._tell(
-                {"event": "position", "lock": handle, **place_json(place)}
-            )
-        options["on_waiting"] = lambda waiting: self._tell(
-            {"event": "waiting", "lock": handle, **waiting_json(waiting)}
-        )
+        options = {**lock_options(command), **self._told_of(command)}
         if command.get("reentrant"):
             self._reentrant.add(handle)
             options["reentrant"] = True
@@ -157,6 +172,31 @@ class Commands:
         answer(outcome_json(outcome))
         if hasattr(outcome, "release"):
             self._held(handle, outcome)
+
+    async def _spend(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        options = {**spend_options(command), **self._told_of(command)}
+        asking = self._asking[command["lock"]] = self._side.spend(client, command["name"], options)
+        try:
+            spent = await asking.outcome
+        except LockRefused as error:
+            # The error of this client is an answer of the verb.
+            return outcome_json(error.refusal)
+        return {"spent": {"token": str(spent.token), "permits": spent.permits, "requestId": spent.request_id}}
+
+    def _told_of(self, command: Command) -> dict[str, Any]:
+        """Return the callbacks of a wait."""
+        handle = command["lock"]
+        told: dict[str, Any] = {
+            "on_waiting": lambda waiting: self._tell(
+                {"event": "waiting", "lock": handle, **waiting_json(waiting)}
+            )
+        }
+        if command.get("positions"):
+            told["on_position"] = lambda place: self._tell(
+                {"event": "position", "lock": handle, **place_json(place)}
+            )
+        return told
 
     async def _capture(self, command: Command, answer: Answer) -> None:
         handle, client = command["lock"], self._clients[command["client"]]
@@ -229,21 +269,16 @@ class Commands:
         return {"deleted": await self._side.call(client.delete_record, command["name"], **options)}
 
     async def _set_limit(self, command: Command) -> dict[str, Any]:
-        limit = await self._side.call(
-            self._clients[command["client"]].set_limit,
-            command.get("limit"),
-            name=command.get("name"),
-            pattern=command.get("pattern"),
-            **_if_version_of(command),
-            **_reason_of(command),
-        )
-        return {
-            "limit": limit.limit,
-            "version": str(limit.version),
-            "heldPermits": limit.held_permits,
-            "waiterCount": limit.waiter_count,
-            "draining": limit.draining,
-        }
+        client = self._clients[command["client"]]
+        set_limit = self._side.call(client.set_limit, command.get("limit"), **_setting_of(command))
+        return _in_force_json(await set_limit)
+
+    async def _set_rate(self, command: Command) -> dict[str, Any]:
+        """Set a rate, or without one in the command unset it."""
+        rate = command.get("rate")
+        client = self._clients[command["client"]]
+        set_rate = self._side.call(client.set_rate, rate and rate_of(rate), **_setting_of(command))
+        return _in_force_json(await set_rate)
 
     async def _get_lock(self, command: Command) -> dict[str, Any]:
         return lock_json(await self._side.call(self._clients[command["client"]].get_lock, command["name"]))
@@ -379,9 +414,32 @@ def _reason_of(command: Command) -> dict[str, str]:
     return {} if reason is None else {"reason": reason}
 
 
+def _setting_of(command: Command) -> dict[str, Any]:
+    """Return which setting to change, and how."""
+    target = {key: command.get(key) for key in ("name", "pattern")}
+    return {**target, **_if_version_of(command), **_reason_of(command)}
+
+
+def _in_force_json(limit: LimitInForce) -> dict[str, Any]:
+    return {
+        "limit": limit.limit,
+        "version": str(limit.version),
+        "heldPermits": limit.held_permits,
+        "waiterCount": limit.waiter_count,
+        "draining": limit.draining,
+        "rate": limit.rate and rate_json(limit.rate),
+    }
+
+
 def _limit_json(limit: LimitSetting) -> dict[str, Any]:
     target = {"name": limit.name} if limit.pattern is None else {"pattern": limit.pattern}
-    return {**target, "limit": limit.limit, "version": str(limit.version), "reason": limit.reason}
+    return {
+        **target,
+        "limit": limit.limit,
+        "version": str(limit.version),
+        "reason": limit.reason,
+        "rate": limit.rate and rate_json(limit.rate),
+    }
 
 
 def _write_fenced(command: Command) -> bool:

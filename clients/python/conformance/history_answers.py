@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json, end_json, record_json
+from answers import claim_json, end_json, rate_json, rate_view_json, record_json
 
 from rowlock import (
     ChangeView,
@@ -18,6 +18,7 @@ from rowlock import (
     NotBefore,
     PolicyChange,
     QueuedBehind,
+    RateInTheWay,
     RecordChange,
     UnwantedStatus,
     WaitCause,
@@ -49,7 +50,11 @@ def change_json(change: ChangeView) -> dict[str, Any]:
 
 def _what_json(change: ChangeView) -> dict[str, Any]:
     match change.what:
-        case LimitChange(before, after) | PolicyChange(before, after):
+        case LimitChange(before, after, rate_before, rate_after):
+            rates = {"rateFrom": rate_before, "rateTo": rate_after}
+            changed = {key: rate_json(rate) for key, rate in rates.items() if rate is not None}
+            return {**_from_to(before, after), **changed}
+        case PolicyChange(before, after):
             return _from_to(before, after)
         case RecordChange(before, after):
             return _from_to(before and record_json(before), after and record_json(after))
@@ -86,6 +91,8 @@ def _cause_json(cause: WaitCause) -> dict[str, Any]:
             return {"kind": "queued", "ahead": cause.ahead, "first": _owners(cause.first)}
         case LimitInTheWay():
             return {"kind": "limit", "limit": cause.limit.permits}
+        case RateInTheWay():
+            return {"kind": "rate", **rate_view_json(cause.rate), "isForEver": cause.until is None}
         case NotBefore():
             return {"kind": "not before"}
         case Exhausted():

@@ -14,7 +14,7 @@ from rowlock import WatchUpdate
 
 @dataclass(frozen=True)
 class Asking:
-    """A running acquire or capture."""
+    """A running acquire, spend or capture."""
 
     outcome: asyncio.Future[Any]
     give_up: Callable[[], object]
@@ -64,6 +64,9 @@ class Side(Protocol):
 
     def ask(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
         """Start to ask for a lock."""
+
+    def spend(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
+        """Start to spend."""
 
     def ask_in_line(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
         """The same, on the one thread or task that asks for reentrant locks."""

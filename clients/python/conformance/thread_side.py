@@ -42,6 +42,11 @@ class ThreadSide:
         asking = self.call(client.acquire, name, cancel=cancellation, **options)
         return Asking(asyncio.ensure_future(asking), cancellation.cancel)
 
+    def spend(self, client: rowlock.Client, name: str, options: dict[str, Any]) -> Asking:
+        cancellation = rowlock.Cancellation()
+        asking = self.call(client.spend, name, cancel=cancellation, **options)
+        return Asking(asyncio.ensure_future(asking), cancellation.cancel)
+
     def ask_in_line(self, client: rowlock.Client, name: str, options: dict[str, Any]) -> Asking:
         cancellation = rowlock.Cancellation()
         asking = self.call_in_line(client.acquire, name, cancel=cancellation, **options)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rowlock import LimitChange, PolicyChange, RecordChange, WhatChanged
+from rowlock import LimitChange, PolicyChange, Rate, RecordChange, WhatChanged
 from rowlock.changes import change_view
 from rowlock.v1 import lock_pb2
 
@@ -17,6 +17,11 @@ from rowlock.v1 import lock_pb2
         ({"limit": {"from": 0, "to": 4}}, "limit", LimitChange(0, 4)),
         ({"limit": {"from": 4}}, "limit", LimitChange(4, None)),
         ({"limit": {}}, "limit", LimitChange(None, None)),
+        (
+            {"limit": {"from": 4, "to": 4, "rate_to": {"permits": 5, "per": {"seconds": 2}, "burst": 9}}},
+            "limit",
+            LimitChange(4, 4, None, Rate(5, 2.0, 9)),
+        ),
         ({"record": {}}, "record", RecordChange(None, None)),
         ({"policy": {"from": "1f", "to": "2e"}}, "policy", PolicyChange("1f", "2e")),
         ({"policy": {"to": "2e"}}, "policy", PolicyChange("", "2e")),

@@ -14,18 +14,20 @@ from google.rpc.status_pb2 import Status
 from test_calls import Way, calls_over
 from test_held_lease import Hands, lease_of
 
-from rowlock import FOREVER, ClaimEndView, LockLost, Reason, Refusal
+from rowlock import FOREVER, ClaimEndView, LockLost, Rate, RateView, Reason, Refusal, RowlockError, Spent
 from rowlock.connection.unary_connection import UnaryConnection
 from rowlock.engine.acquisition import Acquisition
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.errors import of_status
 from rowlock.history import changes_request, claims_request
-from rowlock.options import asked_of
+from rowlock.options import asked_of, spend_asked_of
 from rowlock.times import duration_of, timestamp_of
 from rowlock.v1 import lock_pb2
-from rowlock.v1.lock_pb2 import Claim, ClaimEnd, Limit, Ticket
+from rowlock.v1.lock_pb2 import Claim, ClaimEnd, Limit, RateInForce, Ticket
+from rowlock.v1.lock_pb2 import Rate as RateMessage
 from rowlock.v1.lock_pb2 import Refusal as RefusalMessage
+from rowlock.v1.lock_pb2 import Spent as SpentMessage
 from rowlock.v1.lock_service_pb2 import (
     AcquireResponse,
     LostLease,
@@ -59,11 +61,16 @@ def packed(*messages: Any) -> list[AnyMessage]:
     return details
 
 
-def acquisition(way: Any, **options: Any) -> Acquisition:
+def acquisition(
+    way: Any, asking: Any = asked_of, given_back: list[str] | None = None, **options: Any
+) -> Acquisition:
     span: Any = SimpleNamespace(traceparent="", has_waited=False)
     notices: Any = SimpleNamespace(stop=lambda: None, placed=lambda *_: None)
-    holder: Any = SimpleNamespace(held_for=lambda _: None)
-    asked = asked_of("job", **options)
+    unwanted = [] if given_back is None else given_back
+    holder: Any = SimpleNamespace(
+        held_for=lambda _: None, give_back=lambda claim_id, *_, **__: unwanted.append(claim_id)
+    )
+    asked = asking("job", **options)
     made = Acquisition(
         calls_over(way),
         *(way, lambda: 0.0, asked, 60.0, holder),
@@ -166,10 +173,72 @@ def test_a_request_holds_its_terms_and_how_to_wait() -> None:
     assert way.sent[1].acquire.terms.ttl.seconds == 30
 
 
+_SPENT = SpentMessage(
+    lock_name="job", permits=3, fencing_token=7, spent_at=timestamp_of(_NOON), request_id="run"
+)
+_SPENT_VIEW = Spent("job", 3, 7, _NOON, "run")
+
+
+def test_a_request_that_only_spends_asks_again_under_its_id_and_holds_nothing() -> None:
+    way = Way(via="session")
+    made = acquisition(way, spend_asked_of, request_id="run", permits=3)
+    ticket = Ticket(ticket_id="t", rate_wait=duration_of(1.5))
+    answer(made, way, wait_in_queue=WaitInQueueResponse(position=ticket))
+    asked = made._queue_request()
+    assert (asked.spend_only, asked.permits, asked.request_id) == (True, 3, "run")
+    assert asked == way.sent[0].wait_in_queue.request
+    answer(made, way, wait_in_queue=WaitInQueueResponse(spent=_SPENT))
+    assert made.outcome.result(0) == _SPENT_VIEW
+    assert len(made._calls) == 0
+
+
+def test_so_it_does_without_a_wait() -> None:
+    way = Way(via="session")
+    made = acquisition(way, spend_asked_of, is_try=True)
+    assert way.sent[0].acquire.spend_only
+    answer(made, way, acquire=AcquireResponse(spent=_SPENT))
+    assert made.outcome.result(0) == _SPENT_VIEW
+
+
+def test_a_lease_from_a_server_that_is_too_old_to_spend_is_given_back() -> None:
+    way, given_back = Way(via="session"), list[str]()
+    made = acquisition(way, spend_asked_of, given_back)
+    answer(made, way, wait_in_queue=WaitInQueueResponse(granted=lease_of(30.0)))
+    with pytest.raises(RowlockError, match="cannot spend"):
+        made.outcome.result(0)
+    assert given_back == [lease_of(30.0).lease_id]
+
+
+def test_a_place_of_a_spend_that_is_given_up_is_given_back() -> None:
+    way, given_back = Way(via="session"), list[str]()
+    made = acquisition(way, spend_asked_of, given_back)
+    answer(made, way, wait_in_queue=WaitInQueueResponse(position=Ticket(ticket_id="t")))
+    made.abandon(None)
+    assert given_back == ["t"]
+
+
+def test_a_refusal_by_a_rate_says_which_one_and_when_to_try_again() -> None:
+    way = Way(via="session")
+    made = acquisition(way, wait=0)
+    rate = RateInForce(
+        rate=RateMessage(permits=5, per=duration_of(2.0), burst=9),
+        source=lock_pb2.LIMIT_SOURCE_PATTERN,
+        pattern="job*",
+        version=4,
+    )
+    refused = RefusalMessage(reason=lock_pb2.REFUSAL_REASON_RATE, retry_after=duration_of(0.25), rate=rate)
+    answer(made, way, acquire=AcquireResponse(refusal=refused))
+    refusal = made.outcome.result(0)
+    assert isinstance(refusal, Refusal)
+    assert (refusal.reason, refusal.retry_after) == (Reason.RATE, 0.25)
+    assert refusal.rate == RateView(Rate(5, 2.0, 9), "pattern", "job*", 4, "")
+
+
 @pytest.mark.parametrize(
     ("polled", "passed_on"),
     [
         (AcquireResponse(ended=_TIMED_OUT), WaitInQueueResponse(ended=_TIMED_OUT)),
+        (AcquireResponse(spent=_SPENT), WaitInQueueResponse(spent=_SPENT)),
         (
             AcquireResponse(refusal=RefusalMessage(message="Full.")),
             WaitInQueueResponse(refusal=RefusalMessage(message="Full.")),
@@ -195,9 +264,10 @@ def test_a_wait_by_polls_ends_as_one_in_a_session(
         listener=listener,
     )
     connection._call = lambda _, request, done, **__: polls.append((request, done))  # type: ignore[method-assign]
-    wait = WaitInQueueRequest(request=QueueRequest(name="job", request_id="run", max_wait=duration_of(9.0)))
-    connection.send(SessionCommand(call=1, wait_in_queue=wait))
+    queued = QueueRequest(name="job", request_id="run", max_wait=duration_of(9.0), spend_only=True)
+    connection.send(SessionCommand(call=1, wait_in_queue=WaitInQueueRequest(request=queued)))
     ((request, done),) = polls
+    assert request.spend_only
     assert (request.name, request.request_id, request.enqueue.max_wait.seconds) == ("job", "run", 9)
     assert (request.terms.owner, dict(request.terms.labels)) == ("tester", {"job": "7"})
     done(polled, 0.0)
@@ -209,6 +279,7 @@ def test_a_listed_claim_has_its_end() -> None:
     assert (ended.state, ended.token, ended.end) == ("ended", 4, _FORCED_VIEW)
     held = claim_view(Claim(state=lock_pb2.CLAIM_STATE_HELD, provisional=True))
     assert (held.end, held.provisional, ended.provisional) == (None, True, False)
+    assert claim_view(Claim(spend_only=True)).spend_only
 
 
 def test_a_listing_is_of_one_lock_or_of_one_prefix() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 import rowlock
 import rowlock.aio
-from rowlock import FOREVER, OptionError
-from rowlock.options import asked_of, capture_asked_of
+from rowlock import FOREVER, OptionError, Rate
+from rowlock.options import asked_of, capture_asked_of, spend_asked_of
 from rowlock.records import last_words_of, update_of
 from rowlock.times import timestamp_of
 
@@ -177,3 +177,26 @@ def test_durations_are_seconds_or_timedeltas() -> None:
 def test_each_verb_checks_its_options(client: rowlock.Client, refuse: Callable[[Any], object]) -> None:
     with pytest.raises(OptionError):
         refuse(client)
+
+
+def test_a_rate_has_its_faults_at_once_and_equals_itself_however_it_is_written() -> None:
+    assert Rate(500, timedelta(minutes=1)) == Rate(500, 60, 500)
+    assert Rate(500, 60).burst == 500
+    with pytest.raises(OptionError) as refused:
+        Rate(0, "1m", 1.5)  # type: ignore[arg-type]
+    assert len(refused.value.faults) == 3
+    with pytest.raises(OptionError, match="per: set it"):
+        Rate(1, None)  # type: ignore[arg-type]
+
+
+def test_a_request_that_only_spends_takes_no_options_of_a_lease() -> None:
+    with pytest.raises(OptionError, match='unknown option "ttl"'):
+        spend_asked_of("api", ttl=9)
+    with pytest.raises(OptionError, match='unknown option "wait"'):
+        spend_asked_of("api", is_try=True, wait=0)
+    asked = spend_asked_of("api", permits=3, owner="anna", labels={"a": "b"}, if_status="ok", wait=9.0)
+    request = asked.request
+    assert (request.name, request.permits, request.spend_only, asked.wait) == ("api", 3, True, 9.0)
+    assert (request.terms.owner, dict(request.terms.labels)) == ("anna", {"a": "b"})
+    assert list(request.terms.if_status) == ["ok"]
+    assert request.terms.WhichOneof("lasting") is None

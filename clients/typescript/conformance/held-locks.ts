@@ -1,7 +1,8 @@
 // Holds locks by the handles that the runner gives them: acquires them, with or without a scope, and releases them.
 
-import { type Lock, type Refusal, type RowlockClient, RowlockError } from "../src/index.ts";
-import { captureOptionsOf, lockOptionsOf } from "./lock-options.ts";
+import { type Lock, type LockOptions, type Refusal, type RowlockClient, RowlockError } from "../src/index.ts";
+import { captureOptionsOf, lockOptionsOf, spendOptionsOf } from "./lock-options.ts";
+import { rateOf } from "./rates.ts";
 import { releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
@@ -24,6 +25,7 @@ export class HeldLocks {
 
   readonly verbs: Readonly<Record<string, Verb>> = {
     acquire: (asked, answer) => this.#acquire(asked, answer),
+    spend: (asked) => this.#spend(asked),
     capture: (asked, answer) => this.#capture(asked, answer),
     giveUp: async (asked) => {
       this.#find(asked).asking.abort(new RowlockError("CANCELLED", "CANCELLED", "The runner gave up."));
@@ -47,11 +49,7 @@ export class HeldLocks {
   async #acquire(asked: Command, answer: (result: object) => void): Promise<object | undefined> {
     const client = this.#clientOf(asked);
     const handle = this.#begin(asked.lock);
-    const options = lockOptionsOf(asked, handle.asking.signal, {
-      position: (place) => this.#tell({ event: "position", lock: asked.lock, ...place }),
-      waiting: ({ summary, heldByYou, place: { ahead } }) =>
-        this.#tell({ event: "waiting", lock: asked.lock, summary, heldByYou, ahead }),
-    });
+    const options = lockOptionsOf(asked, handle.asking.signal, this.#tellOf(asked));
     const granted = (lock: Lock) => {
       answer(grantOf(lock));
       this.#hold(asked.lock, lock);
@@ -64,6 +62,28 @@ export class HeldLocks {
     if (!lock) return { refused: refusedOf(refusal) };
     granted(lock);
     return undefined;
+  }
+
+  /** A refusal is an error of this client's `spend`, and a result of the verb. */
+  async #spend(asked: Command): Promise<object> {
+    const { signal } = this.#begin(asked.lock).asking;
+    try {
+      const { token, permits, requestId } = await this.#clientOf(asked).spend(
+        asked.name,
+        spendOptionsOf(asked, signal, this.#tellOf(asked)),
+      );
+      return { spent: { token: String(token), permits, requestId } };
+    } catch (error) {
+      if (error instanceof RowlockError && error.refusal) return { refused: refusedOf(error.refusal) };
+      throw error;
+    }
+  }
+
+  #tellOf({ lock }: Command) {
+    const position: LockOptions["onPosition"] = (place) => this.#tell({ event: "position", lock, ...place });
+    const waiting: LockOptions["onWaiting"] = ({ summary, heldByYou, place: { ahead } }) =>
+      this.#tell({ event: "waiting", lock, summary, heldByYou, ahead });
+    return { position, waiting };
   }
 
   async #capture(asked: Command, answer: (result: object) => void): Promise<undefined> {
@@ -143,6 +163,7 @@ function grantOf({ token, leaseId, mode, permits }: Lock): object {
 function refusedOf(refusal: Refusal): object {
   const { reason, message, retryAfterMs } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
+  const rate = "rate" in refusal && refusal.rate ? { rate: rateOf(refusal.rate) } : {};
   const status = "status" in refusal ? { status: refusal.status } : {};
   const isOwn = "heldByYou" in refusal ? { heldByYou: refusal.heldByYou } : {};
   return {
@@ -150,6 +171,7 @@ function refusedOf(refusal: Refusal): object {
     message,
     retryAfterMs,
     ...status,
+    ...rate,
     ...isOwn,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),
   };

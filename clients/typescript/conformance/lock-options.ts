@@ -1,18 +1,31 @@
 // Converts the fields of a command to the client's options for a lock or a capture.
 
-import type { CaptureOptions, LockOptions, Place, RecordOptions, Waiting } from "../src/index.ts";
+import type {
+  CaptureOptions,
+  LockOptions,
+  Place,
+  RecordOptions,
+  SpendOptions,
+  Waiting,
+} from "../src/index.ts";
 import type { Command } from "./verb.ts";
 
-export function lockOptionsOf(
-  asked: Command,
-  signal: AbortSignal,
-  tell: { readonly position: (place: Place) => void; readonly waiting: (waiting: Waiting) => void },
-): LockOptions {
-  const { permits, mode, positionIntervalMs, positions } = asked;
+interface Tell {
+  readonly position: (place: Place) => void;
+  readonly waiting: (waiting: Waiting) => void;
+}
+
+export function lockOptionsOf(asked: Command, signal: AbortSignal, tell: Tell): LockOptions {
+  const { mode } = asked;
+  return { ...spendOptionsOf(asked, signal, tell), ...(mode !== undefined && { mode }) };
+}
+
+/** Passes on what only a lease can have, too: the client must refuse it. */
+export function spendOptionsOf(asked: Command, signal: AbortSignal, tell: Tell): SpendOptions {
+  const { permits, positionIntervalMs, positions } = asked;
   return {
     ...leaseOptionsOf(asked, signal),
     ...(permits !== undefined && { permits }),
-    ...(mode !== undefined && { mode }),
     ...(positionIntervalMs !== undefined && { positionInterval: positionIntervalMs }),
     ...(positions && { onPosition: tell.position }),
     onWaiting: tell.waiting,

@@ -3,6 +3,7 @@
 import type {
   ChangeView,
   ClaimView,
+  LimitInForce,
   LimitSetting,
   LimitTarget,
   LimitView,
@@ -10,6 +11,7 @@ import type {
   WaitCause,
 } from "../src/index.ts";
 import { endOf } from "./failure.ts";
+import { givenRate, rateOf } from "./rates.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
@@ -30,21 +32,20 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       released: await clientOf(asked).release(asked.leaseId, releaseOptionsOf(asked)),
     }),
     setLimit: async (asked) => {
-      const { name, pattern, limit, ifVersion, reason } = asked;
-      const target: LimitTarget = name === undefined ? { pattern } : { name };
-      const inForce = await clientOf(asked).setLimit(target, limit, {
-        ...(ifVersion !== undefined && { ifVersion: BigInt(ifVersion) }),
-        ...(reason !== undefined && { reason }),
-      });
-      return { ...inForce, version: String(inForce.version) };
+      return inForceOf(await clientOf(asked).setLimit(targetOf(asked), asked.limit, changeOf(asked)));
     },
+    setRate: async (asked) =>
+      inForceOf(await clientOf(asked).setRate(targetOf(asked), givenRate(asked.rate), changeOf(asked))),
+    unsetRate: async (asked) =>
+      inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
     getLock: async (asked) => {
-      const { limit, holders, waiters, lastToken, record, ...lock } = await clientOf(asked).getLock(
+      const { limit, rate, holders, waiters, lastToken, record, ...lock } = await clientOf(asked).getLock(
         asked.name,
       );
       return {
         ...lock,
         ...limitOf(limit),
+        ...(rate && { rate: rateOf(rate) }),
         lastToken: String(lastToken),
         holders: holders.map(claimOf),
         waiters: waiters.map(claimOf),
@@ -81,7 +82,7 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       const { name, prefix } = asked;
       const changes: object[] = [];
       for await (const { changedAt: _, ...change } of clientOf(asked).listChanges({ name, prefix }))
-        changes.push(changeOf(change));
+        changes.push(changedOf(change));
       return { changes };
     },
     explainWait: async (asked) => {
@@ -99,8 +100,31 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
   };
 }
 
-function changeOf(change: Omit<ChangeView, "changedAt">): object {
+function targetOf({ name, pattern }: Command): LimitTarget {
+  return name === undefined ? { pattern } : { name };
+}
+
+function changeOf({ ifVersion, reason }: Command) {
+  return {
+    ...(ifVersion !== undefined && { ifVersion: BigInt(ifVersion) }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function inForceOf({ rate, version, ...inForce }: LimitInForce): object {
+  return { ...inForce, version: String(version), ...(rate && { rate: rateOf(rate) }) };
+}
+
+function changedOf(change: Omit<ChangeView, "changedAt">): object {
   const view = change as ChangeView;
+  if (view.kind === "limit") {
+    const { rateFrom, rateTo, ...limit } = view;
+    return {
+      ...limit,
+      ...(rateFrom && { rateFrom: rateOf(rateFrom) }),
+      ...(rateTo && { rateTo: rateOf(rateTo) }),
+    };
+  }
   if (view.kind === "record") {
     const { from, to } = view;
     return { ...view, from: from && recordOf(from), to: to && recordOf(to) };
@@ -109,7 +133,8 @@ function changeOf(change: Omit<ChangeView, "changedAt">): object {
   return { ...view, claim: { ...view.claim, ticketNumber: String(view.claim.ticketNumber) } };
 }
 
-function claimOf({ owner, principal, token, permits, mode, ticketNumber, labels }: ClaimView): object {
+function claimOf(claim: ClaimView): object {
+  const { owner, principal, token, permits, mode, ticketNumber, labels, spendOnly } = claim;
   return {
     owner,
     ...(principal !== undefined && { principal }),
@@ -118,6 +143,7 @@ function claimOf({ owner, principal, token, permits, mode, ticketNumber, labels 
     mode,
     ticketNumber: String(ticketNumber),
     labels,
+    ...(spendOnly && { spendOnly }),
   };
 }
 
@@ -130,6 +156,8 @@ function causeOf(cause: WaitCause): object {
       return { kind: cause.kind, ahead: cause.ahead, first: owners(cause.first) };
     case "limit":
       return { kind: cause.kind, limit: cause.limit.permits };
+    case "rate":
+      return { kind: cause.kind, rate: rateOf(cause.rate), isForEver: cause.until === undefined };
     case "status":
       return { kind: cause.kind, status: cause.status };
     default:
@@ -141,6 +169,6 @@ function limitOf({ permits, source }: LimitView): object {
   return { limit: permits, limitSource: source };
 }
 
-function settingOf({ version, ...setting }: LimitSetting): object {
-  return { ...setting, version: String(version) };
+function settingOf({ version, rate, ...setting }: LimitSetting): object {
+  return { ...setting, version: String(version), ...(rate && { rate: rateOf(rate) }) };
 }

@@ -1,5 +1,6 @@
 // The request for one lock, from the first try to the grant or the refusal, over any number of connections. If the
-// caller gives up, the acquisition gives the place back as soon as it knows the ticket.
+// caller gives up, the acquisition gives the place back as soon as it knows the ticket. A request that only spends goes
+// the same way, but its grant leaves nothing to hold or to give back.
 
 import { create } from "@bufbuild/protobuf";
 import { type ClaimEnd, EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -15,10 +16,11 @@ import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Connection, Result } from "./connection/connection.ts";
 import { untilGivenUp } from "./give-up.ts";
-import { leaseTermsOf } from "./lease-terms.ts";
+import { leaseTermsOf, spendTermsOf } from "./lease-terms.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./mode.ts";
 import type { LockOptions, Place } from "./options.ts";
+import { type Spent, spentView } from "./rates.ts";
 import { hasTerms } from "./records.ts";
 import { type Refusal, refusalOf, refusalOfEnd } from "./refusal.ts";
 import { newRequestId } from "./request-id.ts";
@@ -43,6 +45,8 @@ export interface AcquisitionOptions {
   readonly clock: Clock;
   readonly name: string;
   readonly asked: LockOptions;
+  /** Only take permits of the lock's rate. */
+  readonly spendOnly?: boolean;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
   /** The trace context of the request. */
@@ -63,7 +67,7 @@ export interface AcquisitionOptions {
 
 export class Acquisition {
   readonly #options: AcquisitionOptions;
-  readonly #outcome = Promise.withResolvers<HeldLease | Refusal>();
+  readonly #outcome = Promise.withResolvers<HeldLease | Spent | Refusal>();
   readonly #untilMs: number;
   #requestId: string;
   #ticketId: string | undefined;
@@ -84,7 +88,7 @@ export class Acquisition {
   }
 
   /** Asks for the lock. Call it once. Rejects with a RowlockError, or with the reason of the signal. */
-  async run(): Promise<HeldLease | Refusal> {
+  async run(): Promise<HeldLease | Spent | Refusal> {
     const { signal } = this.#options.asked;
     return await untilGivenUp(
       signal,
@@ -184,9 +188,10 @@ export class Acquisition {
 
   /** The fields of its requests, whether they wait or not. */
   #request() {
-    const { name, asked } = this.#options;
+    const { name, asked, spendOnly = false } = this.#options;
     const { permits = 0, mode = "permit" } = asked;
-    return { name, mode: protoMode(mode), permits, terms: leaseTermsOf(asked), requestId: this.#requestId };
+    const terms = spendOnly ? spendTermsOf(asked) : leaseTermsOf(asked);
+    return { name, mode: protoMode(mode), permits, terms, requestId: this.#requestId, spendOnly };
   }
 
   #maxWait() {
@@ -205,6 +210,11 @@ export class Acquisition {
       case "granted":
         this.#granted(update.value, basisMs);
         return true;
+      case "spent": {
+        const spent = spentView(update.value);
+        if (!this.#isAbandoned) this.#settle(() => this.#outcome.resolve(spent));
+        return true;
+      }
       case "refusal": {
         const refusal = refusalOf(update.value);
         this.#settle(() => this.#outcome.resolve(refusal));
@@ -214,11 +224,18 @@ export class Acquisition {
         this.#ended(update.value);
         return true;
       case "position": {
-        const { ticketId, ahead, permitsAhead, queueLength, waited } = update.value;
+        const { ticketId, ahead, permitsAhead, queueLength, waited, rateWait } = update.value;
         const isFirst = this.#place === undefined;
         const waitedMs = waited ? msOf(waited) : 0;
         this.#ticketId = ticketId;
-        this.#place = { ticketId, ahead, permitsAhead: Number(permitsAhead), queueLength, waitedMs };
+        this.#place = {
+          ticketId,
+          ahead,
+          permitsAhead: Number(permitsAhead),
+          queueLength,
+          waitedMs,
+          ...(rateWait && { rateWaitMs: msOf(rateWait) }),
+        };
         if (this.#isAbandoned) {
           this.#giveBack(ticketId);
           return true;
@@ -240,6 +257,11 @@ export class Acquisition {
   #granted(lease: Lease, basisMs: number): void {
     if (this.#isAbandoned) {
       this.#unwanted(lease.leaseId);
+      return;
+    }
+    if (this.#options.spendOnly) {
+      this.#ticketId = lease.leaseId;
+      this.abandon(RowlockError.cannotSpend());
       return;
     }
     if (this.#released.has(lease.leaseId)) {

@@ -4,8 +4,9 @@
 import type { CaptureOptions } from "./capture.ts";
 import { MODES } from "./mode.ts";
 import type { ConnectOptions, LockOptions } from "./options.ts";
+import type { SpendOptions } from "./rates.ts";
 import type { RecordChanges, RecordOptions, ReleaseOptions } from "./records.ts";
-import type { ListOptions, SetLimitOptions } from "./verbs.ts";
+import type { ListOptions, SetLimitOptions, SetRateOptions } from "./verbs.ts";
 import type { WatchOptions } from "./watch.ts";
 import { faultOfText } from "./whole-text.ts";
 import type { WorkOptions } from "./work.ts";
@@ -78,6 +79,13 @@ const either =
   };
 const forever = oneOf("forever");
 const nothing: Check = (value) => (value === null ? undefined : "must be null");
+const rate: Check = (value) => {
+  const { permits, per, burst = 1, ...more } = Object(value) as Record<string, unknown>;
+  const faults = [whole(1)(permits), ms(per), whole(1)(burst), ...Object.keys(more)];
+  return faults.every((fault) => fault === undefined)
+    ? undefined
+    : "must be { permits, per } or { permits, per, burst }, with per in milliseconds";
+};
 
 /** Says how a time in words is written in milliseconds. */
 function written(value: unknown): string {
@@ -146,6 +154,18 @@ export const LOCK: Checks<LockOptions> = {
   positionInterval: ms,
   onWaiting: call,
 };
+export const SPEND: Checks<SpendOptions> = {
+  wait: LOCK.wait,
+  permits: LOCK.permits,
+  signal,
+  onPosition: call,
+  positionInterval: ms,
+  onWaiting: call,
+  owner: text,
+  labels,
+  ifStatus: RECORD.ifStatus,
+  requestId: text,
+};
 export const WORK: Checks<WorkOptions> = {
   ...CLAIM,
   ttl: ms,
@@ -154,14 +174,15 @@ export const WORK: Checks<WorkOptions> = {
   statusWhenFailed: text,
 };
 export const RELEASE: Checks<ReleaseOptions> = { status: text, coolDown: ms, attemptsLeft: whole(0) };
-/** Also of the other changes: of a record, and of its deletion. */
-export const SET_LIMIT: Checks<SetLimitOptions> = { ifVersion: version, reason: text };
+/** Of all changes: of a rate, a limit, a record, and of its deletion. */
+export const CHANGE: Checks<SetRateOptions> = { ifVersion: version, reason: text };
+export const SET_LIMIT: Checks<SetLimitOptions> = { ...CHANGE, rate: either(rate, nothing) };
 export const CHANGES: Checks<RecordChanges> = {
   notBefore: either(date, nothing),
   notBeforeIn: ms,
   attemptsLeft: either(whole(0), nothing),
   status: text,
-  ...SET_LIMIT,
+  ...CHANGE,
 };
 export const LIST: Checks<ListOptions> = {
   prefix: text,

@@ -5,6 +5,7 @@ import { Capture, type CaptureOptions } from "./capture.ts";
 import { presentedTls } from "./channels.ts";
 import {
   CAPTURE,
+  CHANGE,
   CHANGES,
   CONNECT,
   checkFunction,
@@ -13,6 +14,7 @@ import {
   LOCK,
   RELEASE,
   SET_LIMIT,
+  SPEND,
   WATCH,
   WORK,
 } from "./checked-options.ts";
@@ -42,8 +44,9 @@ import {
   type Settings,
   settingsOf,
 } from "./options.ts";
+import type { Rate, SpendOptions, Spent } from "./rates.ts";
 import type { RecordChanges, RecordView, ReleaseOptions } from "./records.ts";
-import { heldByYou, type Refusal } from "./refusal.ts";
+import { heldByYou, type Refusal, type RefusalName } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { Telemetry } from "./telemetry.ts";
 import { msOf } from "./times.ts";
@@ -54,6 +57,7 @@ import {
   type LimitTarget,
   type ListOptions,
   type SetLimitOptions,
+  type SetRateOptions,
   Verbs,
 } from "./verbs.ts";
 import type { ClaimView, LimitSetting, LockView } from "./views.ts";
@@ -62,6 +66,8 @@ import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 import { Work, type WorkOptions } from "./work.ts";
 import { type Under, WorkUnderLock } from "./work-under-lock.ts";
 
+/** Refusals of a request that does not wait, after which the same request may be granted. */
+const LATER: readonly RefusalName[] = ["BUSY", "PAUSED", "NOT_BEFORE", "RATE"];
 /** How long closing may take to give back the leases, and then to close the connection gracefully. */
 const GIVE_BACK_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 1_000;
@@ -192,13 +198,13 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
-   * Returns the lock, or null if it is busy, paused or not due now. Any other refusal, such as EXHAUSTED,
-   * STATUS_MISMATCH and NEVER_FITS, is a RowlockError.
+   * Returns the lock, or null if it is busy, paused or not due now, or its rate does not allow the grant yet. Any other
+   * refusal, such as EXHAUSTED, STATUS_MISMATCH and NEVER_FITS, is a RowlockError.
    */
   async tryLock(name: string, options: Omit<LockOptions, "wait" | "onPosition"> = {}): Promise<Lock | null> {
     const { lock, refusal } = await this.acquire(name, { ...options, wait: 0 });
     if (lock) return lock;
-    if (["BUSY", "PAUSED", "NOT_BEFORE"].includes(refusal.reason)) return null;
+    if (LATER.includes(refusal.reason)) return null;
     throw RowlockError.refused(name, refusal);
   }
 
@@ -257,6 +263,43 @@ export class RowlockClient implements AsyncDisposable {
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
     checkName(name);
     checkOptions(options, LOCK);
+    const outcome = await this.#request(name, options);
+    if (outcome instanceof HeldLease) return { lock: this.#locks.add(outcome, options) };
+    return { refusal: outcome as Refusal };
+  }
+
+  /**
+   * Waits its turn in the queue until the lock's rate allows it, takes permits of the rate, and holds nothing: there is
+   * nothing to renew or release, and holders are not in its way. Rejects as `lock` does, and with `wait: 0` also with RATE,
+   * whose `retryAfterMs` says when. A retry with the same `requestId` takes nothing more.
+   */
+  async spend(name: string, options: SpendOptions = {}): Promise<Spent> {
+    checkName(name);
+    checkOptions(options, SPEND);
+    const outcome = await this.#request(name, options, true);
+    if ("reason" in outcome) throw RowlockError.refused(name, outcome);
+    return outcome as Spent;
+  }
+
+  /** Returns what it has spent, or null if the lock is busy, paused or not due, or its rate does not allow it yet. */
+  async trySpend(
+    name: string,
+    options: Omit<SpendOptions, "wait" | "onPosition"> = {},
+  ): Promise<Spent | null> {
+    try {
+      return await this.spend(name, { ...options, wait: 0 });
+    } catch (error) {
+      if (error instanceof RowlockError && error.refusal && LATER.includes(error.refusal.reason)) return null;
+      throw error;
+    }
+  }
+
+  /** Requests one lock. With `spendOnly` the outcome is no lease, and otherwise nothing is spent alone. */
+  async #request(
+    name: string,
+    options: LockOptions,
+    spendOnly = false,
+  ): Promise<HeldLease | Spent | Refusal> {
     const asking = this.#asking(options);
     const span = this.#telemetry.beginLock(name, options);
     const under = this.#work.now;
@@ -264,6 +307,7 @@ export class RowlockClient implements AsyncDisposable {
     const acquisition = new Acquisition({
       ...asking,
       name,
+      spendOnly,
       waits: (one) => {
         notices = this.#noticesOf(one, name, options, under);
       },
@@ -276,9 +320,9 @@ export class RowlockClient implements AsyncDisposable {
     try {
       const outcome = await acquisition.run();
       span.ended(outcome, acquisition.hasWaited);
-      if (outcome instanceof HeldLease) return { lock: this.#locks.add(outcome, options) };
+      if (!("reason" in outcome)) return outcome;
       const own = this.#keeper.holding(name);
-      return { refusal: own ? heldByYou(outcome, heldByYouText(own, this.#clock)) : outcome };
+      return own ? heldByYou(outcome, heldByYouText(own, this.#clock)) : outcome;
     } catch (error) {
       span.failed(error, options.signal, acquisition.hasWaited);
       throw error;
@@ -371,7 +415,7 @@ export class RowlockClient implements AsyncDisposable {
     name: string,
     options: Pick<RecordChanges, "ifVersion" | "reason"> = {},
   ): Promise<boolean> {
-    checkOptions(options, SET_LIMIT);
+    checkOptions(options, CHANGE);
     return await this.#open().deleteRecord(name, options);
   }
 
@@ -386,9 +430,9 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
-   * Sets the limit of a name or a pattern; `null` unsets it. If the answer is lost, the call fails with
-   * CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry with
-   * `ifVersion` is safe.
+   * Sets the limit of a name or a pattern, and with `rate` also its rate; `null` unsets it. If the answer is lost, the
+   * call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A
+   * retry with `ifVersion` is safe.
    */
   async setLimit(
     target: LimitTarget,
@@ -398,6 +442,13 @@ export class RowlockClient implements AsyncDisposable {
     checkName("name" in target ? target.name : target.pattern, "name" in target ? "name" : "pattern");
     checkOptions(options, SET_LIMIT);
     return await this.#open().setLimit(target, limit, options);
+  }
+
+  /** Sets the rate of a name or a pattern alone; `null` unsets it. All else is as for `setLimit`. */
+  async setRate(target: LimitTarget, rate: Rate | null, options: SetRateOptions = {}): Promise<LimitInForce> {
+    checkName("name" in target ? target.name : target.pattern, "name" in target ? "name" : "pattern");
+    checkOptions({ ...options, rate }, SET_LIMIT, ["rate"]);
+    return await this.#open().setLimit(target, undefined, { ...options, rate });
   }
 
   /** Returns one lock, with its first holders and waiters, up to 100 of each. */
@@ -410,7 +461,7 @@ export class RowlockClient implements AsyncDisposable {
     return this.#open().listLocks(options);
   }
 
-  /** Iterates over the limits that were set for names and patterns that begin with `prefix`. */
+  /** Iterates over the limits and rates that were set for names and patterns that begin with `prefix`. */
   listLimits({
     prefix = "",
   }: {
@@ -427,7 +478,7 @@ export class RowlockClient implements AsyncDisposable {
     return this.#open().listClaims(options);
   }
 
-  /** Iterates over changes of limits, records and policies, and over forced releases, newest first. */
+  /** Iterates over changes of limits, rates, records and policies, and over forced releases, newest first. */
   listChanges(options: ListChangesOptions = {}): AsyncGenerator<ChangeView, void, undefined> {
     return this.#open().listChanges(options);
   }

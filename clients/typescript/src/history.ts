@@ -10,6 +10,7 @@ import type {
 import { ClaimState, EndReason, ChangeKind as ProtoKind } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { EndName } from "./claim-end.ts";
+import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, type LockView, limitView, lockView } from "./views.ts";
@@ -52,7 +53,7 @@ export interface ListClaimsOptions extends PastOptions {
   readonly heldAt?: Date;
 }
 
-/** limit: SetLimit. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
+/** limit: SetLimit, also of a rate. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
 export type ChangeKind = "limit" | "record" | "forced release" | "policy";
 
 /** Which changes to list. With `name`, also those of patterns that match it. */
@@ -64,12 +65,19 @@ export interface ListChangesOptions extends PastOptions {
 }
 
 /**
- * A change that somebody made: what was before, and what is since. No limit and no record are unset; no policy is "". The
- * kind is "unknown" if the server is newer.
+ * A change that somebody made: what was before, and what is since. No limit, no rate and no record are unset; no policy is
+ * "". What a change of a limit or a rate left alone is the same before and after. The kind is "unknown" if the server is
+ * newer.
  */
 export type ChangeView = ChangeFrame &
   (
-    | { readonly kind: "limit"; readonly from?: number; readonly to?: number }
+    | {
+        readonly kind: "limit";
+        readonly from?: number;
+        readonly to?: number;
+        readonly rateFrom?: Required<Rate>;
+        readonly rateTo?: Required<Rate>;
+      }
     | { readonly kind: "record"; readonly from?: RecordState; readonly to?: RecordState }
     | { readonly kind: "forced release"; readonly claim: ReleasedClaim }
     | { readonly kind: "policy"; readonly from: string; readonly to: string }
@@ -116,6 +124,8 @@ export type WaitCause =
     }
   /** The limit is 0, or smaller than what is held or asked for. Who set it and when: if the history still has that. */
   | { readonly kind: "limit"; readonly limit: LimitView; readonly setAt?: Date; readonly setBy?: string }
+  /** The rate does not allow the grant before this instant; unset: never, as its burst is too small. */
+  | { readonly kind: "rate"; readonly rate: RateView; readonly until?: Date }
   | { readonly kind: "not before"; readonly notBefore: Date }
   /** The lock's record has no attempts left. */
   | { readonly kind: "exhausted" }
@@ -268,11 +278,13 @@ export function changeView({ changedAt, target, changedBy, reason, what }: Chang
 function whatView(what: Change["what"]) {
   switch (what.case) {
     case "limit": {
-      const { from, to } = what.value;
+      const { from, to, rateFrom, rateTo } = what.value;
       return {
         kind: "limit",
         ...(from !== undefined && { from }),
         ...(to !== undefined && { to }),
+        ...(rateFrom && { rateFrom: rateView(rateFrom) }),
+        ...(rateTo && { rateTo: rateView(rateTo) }),
       } as const;
     }
     case "record": {
@@ -338,6 +350,12 @@ function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
           ...(setBy !== "" && { setBy }),
         },
       ];
+    }
+    case "rate": {
+      const { rate, until } = value;
+      // The server always sets the rate.
+      const inForce = rateInForceView(rate as NonNullable<typeof rate>);
+      return [{ kind, rate: inForce, ...(until && { until: dateOf(until) }) }];
     }
     case "notBefore":
       return [{ kind: "not before", notBefore: dateOf(value) }];

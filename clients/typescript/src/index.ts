@@ -39,6 +39,7 @@ export type {
   TlsOptions,
   Waiting,
 } from "./options.ts";
+export type { Rate, RateView, SpendOptions, Spent } from "./rates.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
@@ -52,6 +53,7 @@ export type {
   ListOptions,
   ListOrder,
   SetLimitOptions,
+  SetRateOptions,
 } from "./verbs.ts";
 export type { ClaimView, LimitSetting, LimitView, LockView } from "./views.ts";
 export type { WatchOptions, WatchUpdate } from "./watch.ts";

@@ -26,6 +26,11 @@ export function leaseTermsOf(options: TermsOptions): LeaseTerms {
   });
 }
 
+/** The terms of a claim that is no lease, as it ends with its grant. */
+export function spendTermsOf({ owner = "", labels = {}, ifStatus = [] }: TermsOptions): LeaseTerms {
+  return create(LeaseTermsSchema, { owner, labels: { ...labels }, ifStatus: [ifStatus].flat() });
+}
+
 /** Adds the owner and the labels of a client to terms, whose own come first. */
 export function ownedTerms(
   terms: LeaseTerms | undefined,

@@ -113,6 +113,8 @@ export interface Place {
   readonly queueLength: number;
   /** How long this one has waited. */
   readonly waitedMs: number;
+  /** How long the lock's rate alone keeps it waiting; unset: the lock has no rate, or the server does not say. */
+  readonly rateWaitMs?: number;
 }
 
 /** A wait that takes long, or that only this client itself can end. */

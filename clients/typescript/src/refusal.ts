@@ -3,6 +3,7 @@
 import type { ClaimEnd, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { endName } from "./claim-end.ts";
+import { type RateView, rateInForceView } from "./rates.ts";
 import { msOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, limitView } from "./views.ts";
 
@@ -26,8 +27,10 @@ export type Refusal =
     })
   /** The server grants nothing at present. `limit` is set if the limit is 0. */
   | (Common & { readonly reason: "PAUSED"; readonly limit?: LimitView })
-  /** The request is for more permits than the limit allows in all. */
-  | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView })
+  /** The request is for more permits than the limit allows in all, or than the burst of the rate, which is set then. */
+  | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView; readonly rate?: RateView })
+  /** The lock has room, but its rate does not allow the grant yet; `retryAfterMs` says when. */
+  | (Common & { readonly reason: "RATE"; readonly rate?: RateView })
   | (Common & { readonly reason: "QUEUE_FULL" })
   /** By its record, the lock is not due yet, or has no attempts left. */
   | (Common & { readonly reason: "NOT_BEFORE" | "EXHAUSTED" })
@@ -51,12 +54,14 @@ export function refusalOf({ reason, ...refused }: RefusalMessage): Refusal {
 
 /** A claim that has ended, before or while it was waited for, is no lock either. */
 export function refusalOfEnd({ reason, ...ended }: ClaimEnd): Refusal {
-  return viewOf(endName(reason), ended);
+  // No end is SPENT here: the server answers a request that has spent with what it took.
+  return viewOf(endName(reason) as RefusalName, { ...ended, rate: undefined });
 }
 
-type Fields = Pick<RefusalMessage, "message" | "holders" | "retryAfter" | "limit" | "status">;
+type Fields = Pick<RefusalMessage, "message" | "holders" | "retryAfter" | "limit" | "status" | "rate">;
 
-function viewOf(reason: RefusalName, { message, holders, retryAfter, limit, status }: Fields): Refusal {
+function viewOf(reason: RefusalName, fields: Fields): Refusal {
+  const { message, holders, retryAfter, limit, status, rate } = fields;
   const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
   switch (reason) {
     case "BUSY":
@@ -69,8 +74,16 @@ function viewOf(reason: RefusalName, { message, holders, retryAfter, limit, stat
         ...(limit && { limit: limitView(limit) }),
       };
     case "PAUSED":
-    case "NEVER_FITS":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };
+    case "NEVER_FITS":
+      return {
+        ...common,
+        reason,
+        ...(limit && { limit: limitView(limit) }),
+        ...(rate && { rate: rateInForceView(rate) }),
+      };
+    case "RATE":
+      return { ...common, reason, ...(rate && { rate: rateInForceView(rate) }) };
     case "STATUS_MISMATCH":
       return { ...common, reason, status };
     default:

@@ -140,6 +140,12 @@ export class RowlockError extends Error {
     return new RowlockError("TTL_TOO_SHORT", "FAILED_PRECONDITION", message);
   }
 
+  /** Makes the error of a spend that a server has answered with a lease, as it knows no spends. */
+  static cannotSpend(): RowlockError {
+    const message = "The server is older than this client and cannot spend: update it.";
+    return new RowlockError("UNKNOWN", "FAILED_PRECONDITION", message);
+  }
+
   static cancelled(): RowlockError {
     return new RowlockError("CANCELLED", "CANCELLED", "The caller cancelled the call.");
   }

@@ -11,6 +11,7 @@ import {
   usesOpenTelemetry,
 } from "./open-telemetry.ts";
 import type { ConnectionEvent, ConnectOptions, LockOptions, LogFields, LogLevel } from "./options.ts";
+import type { Spent } from "./rates.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
@@ -233,11 +234,12 @@ export class LockSpan {
     instruments?.waiting(1);
   }
 
-  /** Ends it with the lease or the refusal. `hasWaited`: the request had a place in the queue. */
-  ended(outcome: HeldLease | Refusal, hasWaited: boolean): void {
+  /** Ends it with the lease, what was spent, or the refusal. `hasWaited`: the request had a place in the queue. */
+  ended(outcome: HeldLease | Spent | Refusal, hasWaited: boolean): void {
     const isRefused = "reason" in outcome;
+    const granted = "spentAt" in outcome ? "spent" : "granted";
     this.#span?.setAttributes({
-      "rowlock.outcome": isRefused ? outcome.reason.toLowerCase() : "granted",
+      "rowlock.outcome": isRefused ? outcome.reason.toLowerCase() : granted,
       "rowlock.waited": hasWaited,
       ...(!isRefused && { "rowlock.fencing_token": exact(outcome.token) }),
     });

@@ -35,6 +35,7 @@ import {
   type WaitTarget,
   waitTargetOf,
 } from "./history.ts";
+import { type Rate, rateFields, rateView } from "./rates.ts";
 import {
   changesOf,
   lastWordsOf,
@@ -59,16 +60,23 @@ import {
 /** One name, or a pattern such as `etl/*`, which stands for all names that begin with the part before its star. */
 export type LimitTarget = { readonly name: string } | { readonly pattern: string };
 
-export interface SetLimitOptions {
+export interface SetRateOptions {
   /** Change only if the setting has this version; 0: only if it was never set. Otherwise VERSION_MISMATCH. */
   readonly ifVersion?: bigint | number;
   /** Why, for people who look at the limit later. */
   readonly reason?: string;
 }
 
-/** The result of a change of a limit. For a pattern, the counts are sums over the locks that match it. */
+export interface SetLimitOptions extends SetRateOptions {
+  /** A rate to set with the limit, in one change; `null` unsets it. By default the rate stays. */
+  readonly rate?: Rate | null;
+}
+
+/** The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it. */
 export interface LimitInForce {
   readonly limit: number;
+  /** The rate in force; unset: none. */
+  readonly rate?: Required<Rate>;
   readonly version: bigint;
   readonly heldPermits: number;
   readonly waiterCount: number;
@@ -180,15 +188,21 @@ export class Verbs {
     return (await this.#ask({ case: "renew", value }, "always", "urgent")).lease as Lease;
   }
 
+  /** `undefined` leaves the limit or the rate alone. */
   async setLimit(
     target: LimitTarget,
-    limit: number | null,
-    { ifVersion, reason = "" }: SetLimitOptions,
+    limit: number | null | undefined,
+    { rate, ifVersion, reason = "" }: SetLimitOptions,
   ): Promise<LimitInForce> {
     const value = create(SetLimitRequestSchema, {
       target:
         "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
-      newLimit: limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit },
+      ...(limit !== undefined && {
+        newLimit: limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit },
+      }),
+      ...(rate !== undefined && {
+        newRate: rate === null ? { case: "unsetRate", value: {} } : { case: "rate", value: rateFields(rate) },
+      }),
       ...versionOf(ifVersion),
       reason,
     });
@@ -196,6 +210,7 @@ export class Verbs {
     const { version, heldPermits, waiterCount, draining, serversBehind } = answer;
     return {
       limit: answer.limit,
+      ...(answer.rate && { rate: rateView(answer.rate) }),
       version,
       heldPermits: Number(heldPermits),
       waiterCount: Number(waiterCount),

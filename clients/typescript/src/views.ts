@@ -5,6 +5,7 @@ import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { type Mode, modeOf } from "./mode.ts";
+import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf } from "./times.ts";
 
@@ -33,6 +34,8 @@ export interface ClaimView {
   readonly end?: ClaimEndView;
   /** The server that kept its place in the queue; unset for a claim that did not wait. */
   readonly replica?: string;
+  /** Set if it only spends: see `spend`. */
+  readonly spendOnly?: true;
 }
 
 /** How many permits may be held at once, and which setting says so. */
@@ -49,6 +52,8 @@ export interface LimitView {
 export interface LockView {
   readonly name: string;
   readonly limit: LimitView;
+  /** How fast it may be granted; unset: as fast as it becomes free. */
+  readonly rate?: RateView;
   readonly heldPermits: number;
   readonly holderCount: number;
   readonly waiterCount: number;
@@ -64,11 +69,14 @@ export interface LockView {
   readonly record?: RecordView;
 }
 
-/** A limit that was set, for one name or for a pattern. */
+/** A limit, a rate or both that were set, for one name or for a pattern. */
 export interface LimitSetting {
   readonly name?: string;
   readonly pattern?: string;
-  readonly limit: number;
+  /** Unset: this setting has only a rate. */
+  readonly limit?: number;
+  /** Unset: this setting has only a limit. */
+  readonly rate?: Required<Rate>;
   readonly version: bigint;
   readonly reason: string;
 }
@@ -97,6 +105,7 @@ export function claimView(claim: Claim): ClaimView {
     ...(claim.provisional && { provisional: true }),
     ...(end && { end: claimEndView(end) }),
     ...(replica !== "" && { replica }),
+    ...(claim.spendOnly && { spendOnly: true }),
   };
 }
 
@@ -111,6 +120,7 @@ export function lockView(lock: Lock): LockView {
     name,
     // The server always sets it.
     limit: limitView(lock.limit as Limit),
+    ...(lock.rate && { rate: rateInForceView(lock.rate, true) }),
     heldPermits: Number(heldPermits),
     holderCount,
     waiterCount,
@@ -122,6 +132,13 @@ export function lockView(lock: Lock): LockView {
   };
 }
 
-export function limitSettingView({ target, limit, version, reason }: ProtoLimitSetting): LimitSetting {
-  return { ...(target.case && { [target.case]: target.value }), limit, version, reason };
+export function limitSettingView(setting: ProtoLimitSetting): LimitSetting {
+  const { target, limit, rate, rateOnly, version, reason } = setting;
+  return {
+    ...(target.case && { [target.case]: target.value }),
+    ...(!rateOnly && { limit }),
+    ...(rate && { rate: rateView(rate) }),
+    version,
+    reason,
+  };
 }

@@ -188,6 +188,7 @@ describe("a search", () => {
 describe("changes", () => {
   const ofLock = (value: string) => ({ target: { case: "lockName", value } });
   const released = (claim: object) => ({ what: { case: "forcedRelease", value: { claim } } });
+  const RATE = { permits: 500, per: { seconds: 60n }, burst: 20 };
   const CHANGES = [
     {
       target: { case: "pattern", value: "etl/*" },
@@ -195,6 +196,11 @@ describe("changes", () => {
       reason: "night",
     },
     { ...ofLock("etl/load"), what: { case: "limit", value: { to: 0 } } },
+    { ...ofLock("api"), what: { case: "limit", value: { from: 4, to: 4, rateTo: RATE } } },
+    {
+      ...ofLock("api"),
+      what: { case: "limit", value: { to: 4, rateFrom: RATE, rateTo: { ...RATE, burst: 500 } } },
+    },
     {
       ...ofLock("task/7"),
       what: {
@@ -242,6 +248,8 @@ describe("changes", () => {
       ["WHEN", "WHAT", "OF", "BY", "FROM", "TO", "WHY"],
       [when, "limit", "etl/*", "token:anna", "4", "not set", "night"],
       [when, "limit", "etl/load", "token:anna", "not set", "0"],
+      [when, "limit", "api", "token:anna", "no rate", "rate 500/1m, burst 20"],
+      [when, "limit", "api", "token:anna", "not set, rate 500/1m, burst 20", "4, rate 500/1m"],
       [
         when,
         "record",

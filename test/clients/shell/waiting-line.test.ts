@@ -42,6 +42,14 @@ test("elsewhere it is a line for each place", () => {
   ]);
 });
 
+test("a wait for the rate says how much of it is left", () => {
+  const { texts, line } = written(false);
+  line.at({ ...at(0), rateWaitMs: 3_000 });
+  expect(texts).toEqual([
+    'rowlock: waiting for "job": next in the queue, 3 s more by its rate, for 12 s so far\n',
+  ]);
+});
+
 describe("the reason of a long wait", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());

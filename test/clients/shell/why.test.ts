@@ -25,6 +25,7 @@ function lineOf(cause: WaitCause, name = "etl/load"): string | undefined {
 }
 
 const limit = { permits: 0, version: 3n, reason: "" } as const;
+const rate = { permits: 500, per: 60_000, burst: 20, version: 3n, reason: "" } as const;
 
 /** Causes, and what is said of them. */
 const SAID: [WaitCause, string][] = [
@@ -63,6 +64,18 @@ const SAID: [WaitCause, string][] = [
     String.raw`the limit is 0 ([paused by "\x"; was 4]): rowlock limit etl/load PERMITS`,
   ],
   [{ kind: "limit", limit: { ...limit, source: "name" } }, "the limit is 0: rowlock limit etl/load PERMITS"],
+  [
+    {
+      kind: "rate",
+      rate: { ...rate, source: "pattern", pattern: "etl/*", reason: "their quota" },
+      until: inMs(3_000),
+    },
+    "the rate is 500/1m, burst 20 by etl/* (their quota), and allows it at 2026-11-24 03:00:03, in 3 s: wait, or rowlock limit --pattern 'etl/*' --rate PERMITS/TIME",
+  ],
+  [
+    { kind: "rate", rate: { ...rate, source: "name" } },
+    "the rate is 500/1m, burst 20, and the request asks for more at once: rowlock limit etl/load --rate PERMITS/TIME --burst COUNT",
+  ],
   [
     { kind: "not before", notBefore: inMs(7_200_000) },
     "it is not due before 2026-11-24 05:00:00, in 2 h: rowlock update etl/load --not-before none",

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import { DatabaseClock } from "../../../server/core/database-clock.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import type { Captured, CaptureInput, ViewedLock } from "../../../server/engine/answers.ts";
@@ -63,6 +64,7 @@ async function scene() {
     return answer();
   };
   const nowUs = () => Math.round(performance.now() * 1_000);
+  const clock = new DatabaseClock();
   const polled = (ids: readonly bigint[]) => ({
     revisions: new Map(ids.flatMap((id) => (rows.has(id) ? [[id, (rows.get(id) as Lock).revision]] : []))),
     due: [],
@@ -79,6 +81,7 @@ async function scene() {
           claims: claims.filter(({ ticketNumber }) => keys.some((key) => key.ticketNumber === ticketNumber)),
         })),
       limitRules: () => read("limitRules", () => database.rules),
+      clock,
     },
     reads: {
       queue: () => read("queue", () => ({ nowUs: 0, places: [] })),
@@ -218,7 +221,7 @@ test("a changed limit rule reaches everybody within a tick", async () => {
   await pass(3 * TICK_MS);
   const { attempts } = capturing.state;
   watching.sent.length = 0;
-  stage.database.rules = [{ prefix: "t/", limit: 2, version: 1n, reason: "", changeMark: 0n }];
+  stage.database.rules = [{ prefix: "t/", limit: 2, rate: null, version: 1n, reason: "", changeMark: 0n }];
   stage.database.rulesRevision = 2n;
   await pass(TICK_MS);
   expect(stage.advanced).toEqual([LOCK]);

@@ -17,7 +17,7 @@ afterEach(() => void vi.useRealTimers());
 
 const PREFIX = "lock ";
 const theirs = (limit: number, version: bigint) => ({
-  ...{ prefix: PREFIX, limit, version, reason: "Theirs.", changeMark: 77n },
+  ...{ prefix: PREFIX, limit, rate: null, version, reason: "Theirs.", changeMark: 77n },
 });
 
 function scene() {
@@ -65,7 +65,7 @@ function scene() {
   const begin = async (overrides: Partial<RuleChange> = {}) => {
     const usual = {
       prefix: PREFIX,
-      limit: 3,
+      set: { limit: 3 },
       expectedVersion: undefined,
       reason: "Ours.",
       caller: undefined,
@@ -95,7 +95,15 @@ describe("a change of a limit for many names", () => {
     expect(store.at(0).plan).toMatchObject({ impatient: true, rule: { prefix: PREFIX, afterLockId: 0n } });
     await store.at(0).commit();
     expect(await answer).toEqual({
-      ...{ kind: "limit_rule", limit: 3, version: 7n, heldPermits: 4, waiting: 0, draining: false },
+      ...{
+        kind: "limit_rule",
+        limit: 3,
+        rate: null,
+        version: 7n,
+        heldPermits: 4,
+        waiting: 0,
+        draining: false,
+      },
       serversBehind: 2,
     });
     expect(granted).toEqual([1n, 2n]);

@@ -40,6 +40,7 @@ function known({ lock, ...overrides }: Partial<Omit<Basis, "lock">> & { lock?: P
     lock: { ...FREE_LOCK, ...lock },
     limit: ONE,
     limitSet: null,
+    rate: null,
     holders: [],
     waiters: [],
     claim: null,

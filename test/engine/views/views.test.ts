@@ -76,7 +76,7 @@ class CountingStore {
 const nameOf = (id: number) => String(id).padStart(6, "0");
 const many = (count: number, lock: Partial<Lock>) => Array.from({ length: count }, () => lock);
 const claims = (count: number, shown: number) => many(Math.min(count, shown), {}) as unknown as Claim[];
-const over = (store: CountingStore, atOnce = 1) => new Views(store, new ListingTurns(atOnce));
+const over = (store: CountingStore, atOnce = 1) => new Views(store, new ListingTurns(atOnce), () => 0);
 
 async function taken(listing: AsyncIterable<ViewedLock>, count = Number.POSITIVE_INFINITY) {
   const names: string[] = [];

@@ -98,7 +98,10 @@ describe("the public part", () => {
     const holders = { nowUs: NOW_US, claims: [claim()] };
     const shown = [
       toBinary(ClaimSchema, claimMessage(claim(), "a")),
-      toBinary(LockSchema, lockMessage({ lock: LOCK, limit, holders: [claim()], waiters: [waiter] })),
+      toBinary(
+        LockSchema,
+        lockMessage({ lock: LOCK, limit, rate: null, holders: [claim()], waiters: [waiter] }),
+      ),
       toBinary(RefusalSchema, refusedMessage("a", busy(1), 1, holders)),
       toBinary(ClaimEndSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),
     ].map((bytes) => Buffer.from(bytes).toString("latin1"));

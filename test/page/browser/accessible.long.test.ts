@@ -58,7 +58,7 @@ const VIEWS: readonly (readonly [hash: string, complete: string])[] = [
   ["#/lock/report%2Fdaily", ".empty"],
   ["#/limits", "td button"],
   ["#/changes", "table.changes"],
-  ["#/rates", ".plot canvas"],
+  ["#/activity", ".plot canvas"],
 ];
 
 describe.skipIf(!HAS_CHROMIUM)("the page", () => {
@@ -77,7 +77,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
         expect(await faults(page), hash).toEqual([]);
       }
       await page.goto(`${server.metricsUrl}/#/lock/etl%2Fload`);
-      for (const button of ["Set limit…", "Change record…", "End all 2 leases…"]) {
+      for (const button of ["Set limit or rate…", "Change record…", "End all 2 leases…"]) {
         await page.getByRole("button", { name: button }).click();
         await page.getByRole("dialog").waitFor();
         expect(await faults(page), button).toEqual([]);
@@ -97,7 +97,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       expect(await faults(page), hash).toEqual([]);
     }
     await page.goto(`${server.metricsUrl}/#/lock/etl%2Fload`);
-    await page.getByRole("button", { name: "Set limit…" }).click();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
     const box = await page.getByRole("dialog").boundingBox();
     expect(box?.width).toBeLessThanOrEqual(PHONE.width);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(PHONE.width);
@@ -122,13 +122,13 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(outline).toBe("solid");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "etl/load" }).waitFor();
-    await page.getByRole("button", { name: "Set limit…" }).press("Enter");
+    await page.getByRole("button", { name: "Set limit or rate…" }).press("Enter");
     await page.getByRole("dialog").waitFor();
     // Within the dialog, and back to the button from which it came.
     expect(await page.evaluate("document.activeElement.closest('dialog') !== null")).toBe(true);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("Set limit…");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Set limit or rate…");
   });
 
   test("says to a screen reader what it has found, and not each change", async () => {

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import { newToken } from "../../../server/access/tokens-file.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
@@ -91,7 +92,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await server.client.limit("etl/load", 1, { reason: "as before" });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
     await signIn(page, olga);
-    await page.getByRole("button", { name: "Set limit…" }).click();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("2");
     await dialog.getByText("Granted at once: ben (#2) for 1 permit").waitFor();
@@ -106,7 +107,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     // A dialog takes the version that the page shows, and the page has to hear of the change.
     await page.getByRole("region", { name: "State" }).getByText("somebody else").waitFor();
-    await page.getByRole("button", { name: "Set limit…" }).click();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
     await dialog.getByLabel("Reason").fill("night shift");
     await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
@@ -118,6 +119,40 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
       holderCount: 3,
       waiterCount: 0,
     });
+  });
+
+  test("with the right sets a rate and leaves the limit alone, and removes it", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/etl%2Fload");
+    await signIn(page, olga);
+    const dialog = page.getByRole("dialog");
+    const state = page.getByRole("region", { name: "State" });
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
+    await dialog.getByLabel("The limit").selectOption("keep");
+    await dialog.getByLabel("The rate").selectOption("set");
+    await dialog.getByLabel("Permits").fill("6");
+    await dialog.getByLabel("Unit").selectOption("hour");
+    await dialog.getByLabel("Burst").fill("2");
+    await dialog.getByLabel("Reason").fill("the provider's quota");
+    await dialog.getByRole("button", { name: "Set the rate" }).click();
+    await page.getByText("The rate of etl/load is 6 per hour, burst 2 now.").waitFor();
+    await state.getByText("2 permits may be taken now").waitFor();
+    const { lock } = await server.client.call("getLock", { name: "etl/load" });
+    expect(lock).toMatchObject({
+      limit: { permits: 1, source: LimitSource.DEFAULT },
+      rate: { rate: { permits: 6, burst: 2 }, reason: "the provider's quota" },
+    });
+    await page
+      .locator("section:has(#changes) tr", { hasText: "not set → 6 per hour, burst 2" })
+      .getByText("rate", { exact: true })
+      .waitFor();
+
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
+    await dialog.getByLabel("The rate").selectOption("unset");
+    await dialog.getByLabel("Reason").fill("paid");
+    await dialog.getByRole("button", { name: "Remove the rate" }).click();
+    await page.getByText("Removed the rate of etl/load: it is none now.").waitFor();
+    await state.getByText("per hour").waitFor({ state: "detached" });
   });
 
   test("with the right sets a status and when the lock is due", async () => {
@@ -149,7 +184,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     const act = page.getByRole("main").getByRole("button");
     // Olga may not operate here, but she may next door.
     await page.goto(`${server.metricsUrl}/#/lock/etl%2Fload`);
-    await page.getByRole("button", { name: "Set limit…" }).waitFor();
+    await page.getByRole("button", { name: "Set limit or rate…" }).waitFor();
     await page.goto(`${server.metricsUrl}/#/lock/report%2Fdaily`);
     await page.getByText("anna").first().waitFor();
     await page.locator(".bars li").first().waitFor();

@@ -41,7 +41,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   test("has one script and one style sheet of its own, and loads less than 100 KB", async () => {
     const server = await stage.serving("sqlite::memory:");
-    const { page, bytes } = await visit(server, "#/rates");
+    const { page, bytes } = await visit(server, "#/activity");
     await page.locator(".plot canvas").first().waitFor();
     const loaded = (await page.evaluate(
       `performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.includes("/api/"))`,

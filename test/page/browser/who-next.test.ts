@@ -74,6 +74,31 @@ describe("who would be granted", () => {
     expect(nextOf(lock, { notBeforeMs: NOW_MS - 1, attemptsLeft: null }).granted).toEqual(["1", "2"]);
   });
 
+  test("by the rate: as many as it allows now, and those turned away that ask for more than its burst", () => {
+    const waiters = [permits("1", 2), permits("2", 9), permits("3", 1), permits("4", 1)];
+    const rate = { rate: { permits: 60, per: "60s", burst: 5 }, available: 3 };
+    const lock = lockOf(100, [], waiters, { rate });
+    expect(nextOf(lock, {})).toMatchObject({ granted: ["1", "3"], neverFit: ["2"], after: "rate" });
+    // Two of the burst are taken already.
+    const twice = { permits: 60, per: "60s", burst: 4 };
+    expect(nextOf(lock, { rate: twice })).toMatchObject({ granted: ["1"], after: "rate" });
+    // What was taken comes back in the same time.
+    const fast = { permits: 600, per: "60s", burst: 40 };
+    expect(nextOf(lock, { rate: fast })).toMatchObject({ granted: ["1", "2", "3", "4"], neverFit: [] });
+    expect(nextOf(lockOf(100, [], waiters), { rate: twice }).granted).toEqual(["1", "3", "4"]);
+  });
+
+  test("by the limit: a spend needs no room, and holds nothing", () => {
+    const spend = (ticketNumber: string, count: number) => ({
+      ...permits(ticketNumber, count),
+      spendOnly: true,
+    });
+    const lock = lockOf(1, [permits("1")], [spend("2", 7), permits("3"), spend("4", 1)]);
+    expect(nextOf(lock, {})).toMatchObject({ granted: ["2"], neverFit: [], after: "full" });
+    expect(nextOf(lock, { ended: new Set(["1"]) }).granted).toEqual(["2", "3", "4"]);
+    expect(nextOf(lock, { limit: 0 })).toMatchObject({ granted: [], after: "paused" });
+  });
+
   test("says when the server has not listed all holders or waiters", () => {
     const lock = lockOf(300, [permits("1")], [permits("2")], { holderCount: 300, heldPermits: "300" });
     expect(nextOf(lock, {})).toMatchObject({ granted: [], isCut: true });

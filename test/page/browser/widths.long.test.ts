@@ -15,7 +15,7 @@ const VIEWS = {
   "#/lock/pipeline%2Fload-0001": "pipeline/load-0001",
   "#/limits": "Limits",
   "#/changes": "Changes",
-  "#/rates": "Rates",
+  "#/activity": "Activity",
 };
 /** What the column of names has at least: 20 characters. */
 const NAME_PX_MIN = 160;
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_CHROMIUM)("at each width", () => {
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
       await page.getByRole("heading", { level: 1, name: heading }).waitFor();
       await page
-        .locator(view === "#/rates" ? ".chart" : "tbody tr")
+        .locator(view === "#/activity" ? ".chart" : "tbody tr")
         .first()
         .waitFor();
       for (const width of WIDTHS) {

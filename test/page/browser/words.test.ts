@@ -1,12 +1,15 @@
 // How the page writes names and times.
 
 import { describe, expect, test } from "vitest";
+import { limitWords, partsOf } from "../../../clients/page/src/limit-change-words.ts";
 import { marksOf } from "../../../clients/page/src/time-axis.ts";
+import { rateOfTyped, typedRateOf } from "../../../clients/page/src/typed-rate.ts";
 import { causeWords } from "../../../clients/page/src/wait-causes.ts";
 import {
   ageWords,
   beginWords,
   clockWords,
+  rateWords,
   shown,
   someOf,
   timeWords,
@@ -47,6 +50,76 @@ test("the end of a lease is the one that the page shows elsewhere", () => {
   expect(causeWords(cause, nowMs)).toContain("(in 60 s)");
   expect(causeWords(cause, nowMs, at(5))).toContain("2030-01-31 03:05:00 (in 5 min)");
   expect(causeWords(cause, nowMs, null)).toContain("No lease has an end.");
+});
+
+describe("a rate", () => {
+  test.each([
+    [{ permits: 500, per: "60s", burst: 20 }, "500 per minute, burst 20"],
+    [{ permits: 10_000, per: "86400s", burst: 10_000 }, "10,000 per day"],
+    [{ permits: 3, per: "150s" }, "3 per 150 seconds"],
+    [{ permits: 1, per: "7200s", burst: 1 }, "1 per 2 hours"],
+    [{ permits: 2, per: "1.500s", burst: 1 }, "2 per 1.5 seconds, burst 1"],
+  ])("%j is said in the largest unit: %s", (rate, words) => {
+    expect(rateWords(rate)).toBe(words);
+  });
+
+  test("that is set fills the form, and the form gives the same", () => {
+    const rate = { permits: 500, per: "120s", burst: 20 };
+    expect(typedRateOf(rate)).toEqual({ permits: "500", count: "2", unit: "minute", burst: "20" });
+    expect(rateOfTyped(typedRateOf(rate))).toEqual(rate);
+    // As many as permits: the server calls that 0.
+    expect(rateOfTyped(typedRateOf({ ...rate, burst: 500 }))).toEqual({ ...rate, burst: 0 });
+  });
+
+  test.each([
+    { permits: "" },
+    { permits: "0" },
+    { permits: "1.5" },
+    { count: "0" },
+    { count: "34561" },
+    { burst: "0" },
+  ])("is not complete with %j", (typed) => {
+    expect(rateOfTyped({ permits: "5", count: "1", unit: "minute", burst: "", ...typed })).toBeNull();
+  });
+
+  test("in the way says until when, or that no wait helps", () => {
+    const nowMs = Date.parse("2030-01-31T03:00:00Z");
+    const rate = { permits: 500, per: "60s", burst: 20 };
+    const inForce = { rate, source: "LIMIT_SOURCE_PATTERN", pattern: "llm/*", reason: "quota" } as const;
+    const until = "2030-01-31T03:00:12Z";
+    const begin = "The rate is 500 per minute, burst 20, by the pattern llm/*: “quota”.";
+    const at = clockWords(Date.parse(until));
+    expect(causeWords({ rate: { rate: inForce, until } }, nowMs)).toBe(
+      `${begin} It allows the grant at ${at} (in 12 s).`,
+    );
+    expect(causeWords({ rate: { rate: inForce } }, nowMs)).toContain("burst is too small");
+  });
+});
+
+test("a change says what has changed of the limit and the rate, and no more", () => {
+  const [slow, fast] = [
+    { permits: 5, per: "60s", burst: 5 },
+    { permits: 9, per: "1s", burst: 9 },
+  ];
+  const said = [
+    { from: 1, to: 3, rateFrom: slow, rateTo: slow },
+    { from: 3, to: 3, rateFrom: slow, rateTo: fast },
+    { rateTo: slow },
+    { rateFrom: slow },
+    { from: 3, rateTo: slow },
+    // Set again as it was.
+    { from: 3, to: 3 },
+    { rateFrom: slow, rateTo: slow },
+  ].map((change) => `${partsOf(change).join(" and ")}: ${limitWords(change)}`);
+  expect(said).toEqual([
+    "limit: 1 → 3",
+    "rate: 5 per minute → 9 per second",
+    "rate: not set → 5 per minute",
+    "rate: 5 per minute → not set",
+    "limit and rate: limit 3 → not set; rate not set → 5 per minute",
+    "limit: 3 → 3",
+    "rate: 5 per minute → 5 per minute",
+  ]);
 });
 
 test("a few of many are named, the others counted", () => {

@@ -52,7 +52,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => ({
         ...NO_CHANGES,
         locks: raised(loaded),
-        rule: { prefix: "etl/", limit: 2, version: 1n, reason: "", changeMark: 0n },
+        rule: { prefix: "etl/", limit: 2, rate: null, version: 1n, reason: "", changeMark: 0n },
       }));
       const claims: Record<string, Wanted[]> = {
         mutex: [{ ...ENDED, fencingToken: 1n }, HELD, {}, { mode: "shared" }],
@@ -161,7 +161,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await limit(await lockId(store, "b"), 5);
       await addTo(store, "b", { ...HELD, permits: 5 });
       expect(await found()).toEqual(["warning over_limit"]);
-      const rule = { prefix: "", limit: 1, version: 1n, reason: "", changeMark: 0n };
+      const rule = { prefix: "", limit: 1, rate: null, version: 1n, reason: "", changeMark: 0n };
       await transact(store, { rule: { prefix: "", afterLockId: 0n, rulesOnly: true } }, () => ({
         ...NO_CHANGES,
         rule,
@@ -229,7 +229,6 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       ["name", "x'62'"],
       ["due_at", "NULL"],
       ["due_at", "1"],
-      ["wakes_at", "not_before"],
     ])("finds a record whose %s is %s and should not be", async ([column, value]) => {
       const { store, tamper } = fresh();
       await remember(await lockId(store, "a"), { ...FAILED, notBeforeUs: 2 });
@@ -244,14 +243,17 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       const { nowUs } = await store.claims([]);
       await addClaims(store, id, {});
       const notBeforeUs = nowUs + 3_600 * SECOND_US;
-      await remember(id, { ...FAILED, notBeforeUs, wakesAtUs: notBeforeUs });
+      await changeLock(store, id, (lock) =>
+        Object.assign(lock, { record: { ...FAILED, notBeforeUs }, wakesAtUs: notBeforeUs }),
+      );
       expect(await found()).toEqual([]);
       for (const [sql, findings] of [
-        ["wakes_at = NULL", ["error records"]],
-        ["not_before = 1", ["error not_granted"]],
-        ["wakes_at = 1", []],
+        ["lock SET wakes_at = NULL", ["error wakes"]],
+        ["record SET not_before = 1", ["error not_granted"]],
+        ["lock SET wakes_at = 1", ["error wakes"]],
+        ["lock SET next_deadline = 1", []],
       ] as const) {
-        await tamper(`UPDATE rowlock_record SET ${sql}`);
+        await tamper(`UPDATE rowlock_${sql}`);
         expect(await found()).toEqual(findings);
       }
     });

@@ -30,7 +30,6 @@ const FULL: LockRecord = {
   attemptsLeft: 1_000_000,
   status: "🔒".repeat(15),
   version: BIG,
-  wakesAtUs: LATEST_US - 1,
   attemptsSince: 2n ** 63n - 1n,
   principal: `token:${"🔒".repeat(62)}a`,
   lastRun: {
@@ -194,7 +193,10 @@ export function contractOfRecords(fresh: () => FreshStore): void {
     });
   });
 
-  describe("the due time of a lock", () => {
+  describe("the wake-up of a lock", () => {
+    const wake = (id: bigint, wakesAtUs: number | null) =>
+      changeLock(fresh().store, id, (lock) => Object.assign(lock, { wakesAtUs }));
+
     test("makes it due when it has come, once, and not before", async () => {
       const { store } = fresh();
       const [past, ahead, none, both] = [
@@ -205,11 +207,11 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       ];
       const { nowUs } = await load(store, {});
       const ids = [past, ahead, none, both];
-      await remember(past, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
-      await remember(ahead, { ...RECORD, notBeforeUs: nowUs + HOUR_US, wakesAtUs: nowUs + HOUR_US });
-      await remember(none, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: null });
+      for (const id of [past, ahead, none]) await addClaims(store, id, { dueInUs: 3 * HOUR_US });
       await addClaims(store, both, { state: "held", dueInUs: -1 }, { dueInUs: -1 });
-      await remember(both, { ...RECORD, notBeforeUs: nowUs - 1, wakesAtUs: nowUs - 1 });
+      await wake(past, nowUs - 1);
+      await wake(ahead, nowUs + HOUR_US);
+      await wake(both, nowUs - 1);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([past, both]);
       expect((await store.dueLocks(0n, 1)).lockIds).toEqual([past]);
       expect((await store.dueLocks(past, 1)).lockIds).toEqual([both]);
@@ -220,7 +222,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect(dueSoon.get(ahead)).toBeGreaterThan(0);
       expect(dueSoon.get(ahead)).toBeLessThanOrEqual(HOUR_US);
       expect((await store.poll(ids, SECOND_US)).dueSoon.size).toBe(0);
-      await remember(past, { ...RECORD, notBeforeUs: nowUs - 1 });
+      await wake(past, null);
       expect((await store.poll([past], SECOND_US)).due).toEqual([]);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
     });

@@ -134,7 +134,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         ...END_REASONS.filter(Boolean).map((endReason) => ({ state: "ended" as const, endReason })),
       ];
       const added = await addClaims(store, id, ...wanted);
-      expect(added.length).toBe(15);
+      expect(added.length).toBe(16);
       expect((await store.claims(added)).claims).toEqual(added);
       const requestIds = added.map(({ requestId }) => requestId);
       expect((await store.claimsByRequest([...requestIds, "nobody's"])).claims).toHaveLength(added.length);
@@ -163,8 +163,11 @@ export function contractOfRows(fresh: () => FreshStore): void {
         id,
         name: "a",
         limit: null,
+        rate: null,
         limitVersion: 0n,
         limitReason: "",
+        rateUntilUs: 0,
+        wakesAtUs: null,
         nextTicket: 1n,
         lastToken: 0n,
         heldPermits: 0,

@@ -18,7 +18,14 @@ import {
   transact,
 } from "../../support/store-fixture.ts";
 
-const LIMIT_FOR_ETL: LimitRule = { prefix: "etl/", limit: 3, version: 1n, reason: "nightly", changeMark: 0n };
+const LIMIT_FOR_ETL: LimitRule = {
+  prefix: "etl/",
+  limit: 3,
+  rate: null,
+  version: 1n,
+  reason: "nightly",
+  changeMark: 0n,
+};
 
 export function contractOfRules(fresh: () => FreshStore): void {
   const write = (rule: LimitRule) =>
@@ -33,9 +40,16 @@ export function contractOfRules(fresh: () => FreshStore): void {
   describe("limits by pattern", () => {
     test.for<LimitRule>([
       LIMIT_FOR_ETL,
-      { prefix: "", limit: 0, version: BIG, reason: "", changeMark: BIG },
-      { prefix: "taken away", limit: null, version: 2n, reason: "é".repeat(127), changeMark: 1n },
-      { prefix: `${"🔒".repeat(63)}abc`, limit: 1_000_000, version: 3n, reason: "r", changeMark: 0n },
+      { prefix: "", limit: 0, rate: null, version: BIG, reason: "", changeMark: BIG },
+      { prefix: "taken away", limit: null, rate: null, version: 2n, reason: "é".repeat(127), changeMark: 1n },
+      {
+        prefix: `${"🔒".repeat(63)}abc`,
+        limit: 1_000_000,
+        rate: null,
+        version: 3n,
+        reason: "r",
+        changeMark: 0n,
+      },
     ])("a rule is read as it was written, by everybody: $limit for $prefix", async (rule) => {
       const { store, other } = fresh();
       await write(rule);
@@ -62,7 +76,14 @@ export function contractOfRules(fresh: () => FreshStore): void {
 
     test("are changed in place, and other prefixes are other rules", async () => {
       const { store, other } = fresh();
-      const again = { ...LIMIT_FOR_ETL, limit: null, version: 2n, reason: "over", changeMark: 0n };
+      const again = {
+        ...LIMIT_FOR_ETL,
+        limit: null,
+        rate: null,
+        version: 2n,
+        reason: "over",
+        changeMark: 0n,
+      };
       const others = ["ETL/", "etl", "etl/ "].map((prefix) => ({ ...LIMIT_FOR_ETL, prefix }));
       await write(LIMIT_FOR_ETL);
       // Stores that cache the rules must notice the change below.

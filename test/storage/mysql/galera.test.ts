@@ -190,7 +190,8 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     const [one, other] = all as [Replica, Replica];
     let stranded = 0;
     for (let round = 0; round < RULE_ROUNDS && stranded === 0; round++) {
-      const raise = (limit: number) => one.engine.setLimitRule(`raised/${round}/`, { limit: limit }, undefined, "");
+      const raise = (limit: number) =>
+        one.engine.setLimitRule(`raised/${round}/`, { limit: limit }, undefined, "");
       const names = Array.from({ length: 8 }, (_, index) => `raised/${round}/${index}`);
       await raise(1);
       for (const name of names) await one.engine.acquire(ask(name), null);

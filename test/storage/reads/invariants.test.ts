@@ -9,7 +9,7 @@ import { CHECK_PAGE } from "../../../server/storage/storage-bounds.ts";
 /** A guard row with 9 permits held, and nothing else. */
 const overLimit = (id: number) => [
   ...[`${id}`, Buffer.from(`lock ${id}`), null, "0", Buffer.from(""), "1", "0", 9, 0, 0, 0, 0, 0],
-  ...["0", 0, "0", "0", null],
+  ...["0", 0, "0", "0", null, null, null, 0, null, null],
 ];
 
 /** Checks that many locks of which each is over its limit. */

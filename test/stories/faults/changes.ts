@@ -203,7 +203,9 @@ async function dictate(run: Run, chance: Chance): Promise<void> {
     if (kind === 1)
       await run.call("own limit", (reason) => replica.engine.ask(asks.setLimit(name, 5, undefined, reason)));
     if (kind === 2)
-      await run.call("pattern", (reason) => replica.engine.setLimitRule("dictated/", { limit: 5 }, undefined, reason));
+      await run.call("pattern", (reason) =>
+        replica.engine.setLimitRule("dictated/", { limit: 5 }, undefined, reason),
+      );
   }
 }
 

@@ -41,6 +41,7 @@ from rowlock.history import (
     ListClaimsOptions,
     NotBefore,
     QueuedBehind,
+    RateInTheWay,
     RowsHeld,
     UnwantedStatus,
     WaitCause,
@@ -54,10 +55,13 @@ from rowlock.options import (
     ConnectionEvent,
     LockOptions,
     Place,
+    SpendOptions,
     TlsOptions,
     TryOptions,
+    TrySpendOptions,
     WaitOptions,
 )
+from rowlock.rates import Rate, RateView, Spent
 from rowlock.reason import Reason
 from rowlock.records import LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
@@ -125,6 +129,9 @@ __all__ = [
     "Place",
     "PolicyChange",
     "QueuedBehind",
+    "Rate",
+    "RateInTheWay",
+    "RateView",
     "Reason",
     "RecordChange",
     "RecordChanges",
@@ -136,9 +143,12 @@ __all__ = [
     "RowlockError",
     "RowsHeld",
     "Seconds",
+    "SpendOptions",
+    "Spent",
     "TlsOptions",
     "TokenFile",
     "TryOptions",
+    "TrySpendOptions",
     "UnwantedStatus",
     "Violation",
     "WaitCause",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from rowlock.rates import Rate, rate_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of
 from rowlock.v1 import lock_pb2
@@ -17,12 +18,16 @@ ChangeKind = Literal["limit", "record", "forced release", "policy"]
 
 @dataclass(frozen=True)
 class LimitChange:
-    """Somebody set a limit, or removed it."""
+    """Somebody set a limit or a rate, or removed it. What the change left alone is the same before and after."""
 
     before: int | None
     """None: no limit was set."""
     after: int | None
     """None: no limit is set."""
+    rate_before: Rate | None = None
+    """None: no rate was set."""
+    rate_after: Rate | None = None
+    """None: no rate is set."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,8 @@ def _what(change: lock_pb2.Change) -> tuple[ChangeKind | Literal["unknown"], Wha
             return "limit", LimitChange(
                 before=getattr(limit, "from") if limit.HasField("from") else None,
                 after=limit.to if limit.HasField("to") else None,
+                rate_before=rate_of(limit.rate_from) if limit.HasField("rate_from") else None,
+                rate_after=rate_of(limit.rate_to) if limit.HasField("rate_to") else None,
             )
         case "record":
             record = change.record

@@ -13,6 +13,7 @@ from rowlock.captured import Captured
 from rowlock.lock import Lock
 from rowlock.worker import run_work
 from rowlock.changes import ChangeView, change_view
+from rowlock.engine.acquisition import Outcome
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
@@ -28,17 +29,21 @@ from rowlock.locked_call import LockedCall, LockName
 from rowlock.options import (
     CaptureOptions,
     LockOptions,
+    SpendOptions,
     TryOptions,
     WatchOptions,
     Asked,
     ConnectionEvent,
     Headers,
     TlsOptions,
+    TrySpendOptions,
     asked_of,
     capture_asked_of,
     settings_of,
+    spend_asked_of,
     watch_asked_of,
 )
+from rowlock.rates import Rate, Spent
 from rowlock.reason import Reason
 from rowlock.records import RecordChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
@@ -63,6 +68,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 Result = TypeVar("Result")
+
+# Refusals of a request that does not wait, after which the same request may be granted.
+_LATER = (Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE, Reason.RATE)
 
 
 def connect(
@@ -129,20 +137,44 @@ class Client:
         return outcome
 
     def try_lock(self, name: str, **options: Unpack[TryOptions]) -> Lock | None:
-        """Return the lock, or None if it is busy, paused or not due now.
+        """Return the lock, or None if it is busy, paused or not due now, or its rate does not allow the grant yet.
 
         Raises LockRefused for any other refusal, such as EXHAUSTED, STATUS_MISMATCH and NEVER_FITS.
         """
         outcome = self._ask(asked_of(name, self._bridge.own_option, is_try=True, **options))
         if isinstance(outcome, Lock):
             return outcome
-        if outcome.reason in (Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE):
+        if outcome.reason in _LATER:
             return None
         raise refused(name, outcome)
 
     def acquire(self, name: str, **options: Unpack[LockOptions]) -> Lock | Refusal:
         """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
         return self._ask(asked_of(name, self._bridge.own_option, **options))
+
+    def spend(self, name: str, **options: Unpack[SpendOptions]) -> Spent:
+        """Wait until the lock's rate allows it, take permits of the rate, and hold nothing.
+
+        It waits its turn in the queue, but holders are not in its way. There is nothing to renew or release, and nothing
+        is given back. Raises LockRefused, LockTimeout and the other errors as `lock` does, and with `wait=0` also
+        LockRefused with RATE, whose `retry_after` says when. A retry with the same `request_id` takes nothing more.
+        """
+        outcome = self._spend(spend_asked_of(name, self._bridge.own_option, **options))
+        if isinstance(outcome, Refusal):
+            raise refused(name, outcome)
+        return outcome
+
+    def try_spend(self, name: str, **options: Unpack[TrySpendOptions]) -> Spent | None:
+        """Return what it has spent, or None if the lock is busy, paused or not due, or its rate does not allow it yet.
+
+        Raises LockRefused for any other refusal, such as NEVER_FITS.
+        """
+        outcome = self._spend(spend_asked_of(name, self._bridge.own_option, is_try=True, **options))
+        if isinstance(outcome, Spent):
+            return outcome
+        if outcome.reason in _LATER:
+            return None
+        raise refused(name, outcome)
 
     def capture(self, **options: Unpack[CaptureOptions]) -> Captured:
         """Take up to `count` of many locks, longest due first.
@@ -236,6 +268,25 @@ class Client:
             )
         )
 
+    def set_rate(
+        self,
+        rate: Rate | None,
+        *,
+        name: str | None = None,
+        pattern: str | None = None,
+        if_version: int | None = None,
+        reason: str = "",
+    ) -> LimitInForce:
+        """Set the rate of a name, or of each name that matches a pattern; None unsets it. The limit stays as it is.
+
+        All else is as for `set_limit`, whose versions it shares.
+        """
+        return self._bridge.finished(
+            self._bridge.verbs.set_rate(
+                rate, name=name, pattern=pattern, if_version=if_version, reason=reason
+            )
+        )
+
     def update_record(
         self,
         name: str,
@@ -292,7 +343,7 @@ class Client:
                 return
 
     def list_limits(self, prefix: str = "") -> Iterator[LimitSetting]:
-        """Iterate over the limits that were set for names and patterns that begin with `prefix`, page by page."""
+        """Iterate over the limits and rates that were set for names and patterns that begin with `prefix`, page by page."""
         token = ""
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))
@@ -319,7 +370,7 @@ class Client:
                 return
 
     def list_changes(self, **options: Unpack[ListChangesOptions]) -> Iterator[ChangeView]:
-        """Iterate over changes of limits, records and policies, and forced releases, newest first, page by page."""
+        """Iterate over changes of limits, rates, records and policies, and forced releases, newest first, page by page."""
         request = changes_request(options)
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_changes(request))
@@ -374,17 +425,27 @@ class Client:
         self._bridge.close()
 
     def _ask(self, asked: Asked) -> Lock | Refusal:
-        outcome: HeldLease | Refusal | None = self._bridge.open().hold_again(asked, self._bridge.who())
+        outcome: Outcome | None = self._bridge.open().hold_again(asked, self._bridge.who())
         if outcome is None:
-            with LockSpan(asked.request, self._bridge.open().telemetry) as span:
-                future = self._bridge.open().acquire(asked, self._bridge.run, span, self._bridge.who())
-                outcome = self._bridge.waited(future, asked.own)
-                span.ended(outcome)
+            outcome = self._outcome(asked)
             if isinstance(outcome, HeldLease):
                 outcome.taken_by = self._bridge.who()
                 outcome.reentrant_for = self._bridge.who() if asked.is_reentrant else None
         if isinstance(outcome, HeldLease):
             return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, asked.own))
+        assert isinstance(outcome, Refusal)
+        return outcome
+
+    def _spend(self, asked: Asked) -> Spent | Refusal:
+        outcome = self._outcome(asked)
+        assert not isinstance(outcome, HeldLease)
+        return outcome
+
+    def _outcome(self, asked: Asked) -> Outcome:
+        with LockSpan(asked.request, self._bridge.open().telemetry) as span:
+            future = self._bridge.open().acquire(asked, self._bridge.run, span, self._bridge.who())
+            outcome = self._bridge.waited(future, asked.own)
+            span.ended(outcome)
         return outcome
 
     def __enter__(self) -> Self:

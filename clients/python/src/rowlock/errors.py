@@ -147,6 +147,12 @@ def forked() -> RowlockError:
     return RowlockError(Reason.CLOSED, "FAILED_PRECONDITION", message)
 
 
+def cannot_spend() -> RowlockError:
+    """Return the error of a spend that a server has answered with a lease, as it knows no spends."""
+    message = "The server is older than this client and cannot spend: update it."
+    return RowlockError(Reason.UNKNOWN, "FAILED_PRECONDITION", message)
+
+
 def ttl_too_short(lock_name: str) -> RowlockError:
     """Return the error of a lease whose ttl is too short for renewals to arrive in time."""
     message = (

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypedDict, TypeVar, cast
 
 from rowlock.changes import ChangeKind
+from rowlock.rates import RateView, rate_view
 from rowlock.reason import END_REASON_PREFIX, Reason
 from rowlock.times import instant_of, seconds_of, timestamp_of
 from rowlock.v1 import lock_pb2
@@ -133,6 +134,15 @@ class LimitInTheWay:
 
 
 @dataclass(frozen=True)
+class RateInTheWay:
+    """The rate does not allow the grant yet, or its burst is too small for the claim."""
+
+    rate: RateView
+    until: datetime | None
+    """When it allows the grant, if those that wait before it are granted first; None: never."""
+
+
+@dataclass(frozen=True)
 class NotBefore:
     """Nothing is granted before this time."""
 
@@ -172,6 +182,7 @@ WaitCause = (
     HeldByOthers
     | QueuedBehind
     | LimitInTheWay
+    | RateInTheWay
     | NotBefore
     | Exhausted
     | UnwantedStatus
@@ -298,6 +309,10 @@ def _cause_view(cause: lock_pb2.WaitCause) -> WaitCause | None:
             limit = cause.limit
             set_at = instant_of(limit.set_at) if limit.HasField("set_at") else None
             return LimitInTheWay(limit_view(limit.limit), set_at, limit.set_by or None)
+        case "rate":
+            rate = cause.rate
+            until = instant_of(rate.until) if rate.HasField("until") else None
+            return RateInTheWay(rate_view(rate.rate), until)
         case "not_before":
             return NotBefore(instant_of(cause.not_before))
         case "exhausted":

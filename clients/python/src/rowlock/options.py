@@ -128,6 +128,8 @@ class Place:
     """Waiters in the whole queue, this one included."""
     waited: float
     """Seconds for which this one has waited."""
+    rate_wait: float | None = None
+    """Seconds for which the lock's rate alone keeps it waiting; None: it has no rate, or the server does not say."""
 
 
 class LeaseOptions(RecordOptions, total=False):
@@ -191,6 +193,41 @@ class WaitOptions(AskOptions, total=False):
 
 class LockOptions(WaitOptions, total=False):
     """The options of `lock` and `acquire` of the client for threads."""
+
+    cancel: Cancellation
+    """Cancels the wait, from another thread."""
+
+
+class TrySpendOptions(TypedDict, total=False):
+    """The options of `try_spend`. They mean the same as for a lock."""
+
+    permits: int
+    """How many permits of the rate to take, all or none; 1 by default."""
+    owner: str
+    """Who spends, shown to people; by default the owner of the client."""
+    labels: Mapping[str, str]
+    """Labels, in addition to those of the client."""
+    if_status: str | Sequence[str]
+    """Spend only if the lock has this status, or one of these."""
+    request_id: str
+    """A call that repeats it gets the same `Spent`, and takes nothing more. Default: a new id for each call."""
+
+
+class AioSpendOptions(TrySpendOptions, total=False):
+    """The options of `spend` in asyncio. Cancelling the task cancels the wait."""
+
+    wait: Seconds
+    """The longest wait; 0: do not wait. FOREVER by default."""
+    position_interval: Seconds
+    """The shortest time between two calls of `on_position`; 1 by default."""
+    on_position: Callable[[Place], object]
+    """As for a lock."""
+    on_waiting: Callable[[Waiting], object]
+    """As for a lock."""
+
+
+class SpendOptions(AioSpendOptions, total=False):
+    """The options of `spend` of the client for threads."""
 
     cancel: Cancellation
     """Cancels the wait, from another thread."""
@@ -330,6 +367,13 @@ _LOCK_KINDS: dict[str, Kind] = {
     "on_position": function,
     "on_waiting": function,
 }
+_TRY_SPEND_KINDS: dict[str, Kind] = {
+    name: _TRY_KINDS[name] for name in ("permits", "owner", "labels", "if_status", "request_id")
+}
+_SPEND_KINDS: dict[str, Kind] = {
+    **_TRY_SPEND_KINDS,
+    **{name: _LOCK_KINDS[name] for name in ("wait", "position_interval", "on_position", "on_waiting")},
+}
 _CAPTURE_KINDS: dict[str, Kind] = {
     **_LEASE_KINDS,
     "ttl": seconds,
@@ -447,12 +491,37 @@ def asked_of(name: str, own: OwnOption = CANCEL, /, *, is_try: bool = False, **o
     margin = _margin_of(ttl, right.get("margin"), faults)
     refuse(faults)
     terms = terms_of(right)
-    request = lock_service_pb2.AcquireRequest(
-        name=right["name"],
-        mode=proto_mode(right.get("mode", "permit")),
-        permits=right.get("permits", 0),
-        terms=_lease_terms(ttl, terms, right),
-    )
+    request = lock_service_pb2.AcquireRequest(terms=_lease_terms(ttl, terms, right))
+    return _asked_for(request, right, margin, terms, own, is_try=is_try)
+
+
+def spend_asked_of(name: str, own: OwnOption = CANCEL, /, *, is_try: bool = False, **options: Any) -> Asked:
+    """Return the checked options of a request that only spends; raise OptionError for what no request can hold."""
+    faults: list[str] = [] if name is not None else ["name: it must be a str"]
+    right = checked({"name": name}, {"name": text}, faults)
+    kinds = _TRY_SPEND_KINDS if is_try else _SPEND_KINDS
+    right.update(checked(options, {**kinds, **({own.name: own.kind} if own is CANCEL else {})}, faults))
+    refuse(faults)
+    terms = terms_of(right)
+    asked = lock_pb2.LeaseTerms(owner=right.get("owner", ""), labels=right.get("labels", {}))
+    terms.put_into(asked)
+    request = lock_service_pb2.AcquireRequest(terms=asked, spend_only=True)
+    return _asked_for(request, right, 0.0, terms, own, is_try=is_try)
+
+
+def _asked_for(
+    request: lock_service_pb2.AcquireRequest,
+    right: Mapping[str, Any],
+    margin: float,
+    terms: Terms,
+    own: OwnOption,
+    *,
+    is_try: bool,
+) -> Asked:
+    """Return the request for one lock, with the fields that each has, and how to wait for it."""
+    request.name = right["name"]
+    request.mode = proto_mode(right.get("mode", "permit"))
+    request.permits = right.get("permits", 0)
     # The protocol takes an empty id as none.
     request_id = right.get("request_id") or None
     if request_id is not None:

@@ -52,11 +52,13 @@ class Reason(str, Enum):
     NOT_BEFORE = "NOT_BEFORE"
     EXHAUSTED = "EXHAUSTED"
     STATUS_MISMATCH = "STATUS_MISMATCH"
+    RATE = "RATE"
     CANCELLED = "CANCELLED"
     LAPSED = "LAPSED"
     EXPIRED = "EXPIRED"
     RELEASED = "RELEASED"
     FORCE_RELEASED = "FORCE_RELEASED"
+    SPENT = "SPENT"
     # Errors of this client.
     # NO_SERVER: no server answered in time.
     # CONNECTION_LOST: the connection was lost before the answer came, and a repeated call is not safe; the call may

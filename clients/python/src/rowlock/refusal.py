@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rowlock.rates import RateView, rate_view
 from rowlock.reason import Reason, end_reason_of, refusal_reason_of
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
@@ -15,7 +16,7 @@ class Refusal:
     """Why the server did not grant the lock."""
 
     reason: Reason | str
-    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT or NEVER_FITS; or, because of the lock's record, NOT_BEFORE, EXHAUSTED or
+    """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT, RATE or NEVER_FITS; or, because of the lock's record, NOT_BEFORE, EXHAUSTED or
     STATUS_MISMATCH. If the claim has ended, during the wait or before under the same request id, it is how it ended.
     """
     message: str
@@ -23,18 +24,21 @@ class Refusal:
     holders: tuple[ClaimView, ...] = ()
     """The holders, oldest first, at most 10; for BUSY and TIMED_OUT."""
     retry_after: float | None = None
-    """Seconds until another try may succeed: a hint."""
+    """Seconds until another try may succeed: a hint. For RATE, when the rate allows it."""
     limit: LimitView | None = None
     """The limit that prevents the grant, for NEVER_FITS, and for PAUSED and TIMED_OUT by a limit of 0."""
     status: str | None = None
     """The lock's status, for STATUS_MISMATCH."""
     held_by_you: bool = False
     """This client holds the lock itself: locks are not reentrant, unless both calls ask for that."""
+    rate: RateView | None = None
+    """The rate that prevents the grant, for RATE, and for NEVER_FITS by its burst."""
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
     """Return a refusal of the server as a plain value."""
-    return _refusal(refusal_reason_of(refused.reason), refused)
+    rate = rate_view(refused.rate) if refused.HasField("rate") else None
+    return replace(_refusal(refusal_reason_of(refused.reason), refused), rate=rate)
 
 
 def refusal_of_end(ended: lock_pb2.ClaimEnd) -> Refusal:

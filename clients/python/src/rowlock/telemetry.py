@@ -19,6 +19,7 @@ from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.errors import RowlockError
 from rowlock.mode import mode_of
 from rowlock.options import ConnectionEvent
+from rowlock.rates import Spent
 from rowlock.reason import Reason
 from rowlock.refusal import Refusal, held_by_you
 from rowlock.v1.lock_service_pb2 import AcquireRequest
@@ -286,12 +287,13 @@ class LockSpan(_RequestSpan):
         self._requests = telemetry.requests
         self._requests.add(self)
 
-    def ended(self, outcome: HeldLease | Refusal) -> None:
+    def ended(self, outcome: HeldLease | Spent | Refusal) -> None:
         """Take the outcome."""
         if isinstance(outcome, Refusal):
             self._set(outcome=str(outcome.reason).lower())
             return
-        self._set(outcome="granted", fencing_token=outcome.token)
+        how = "spent" if isinstance(outcome, Spent) else "granted"
+        self._set(outcome=how, fencing_token=outcome.token)
         if _otel:
             _otel.waited.record(time.monotonic() - self._began)
 

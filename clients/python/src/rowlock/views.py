@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from rowlock.mode import Mode, mode_of
+from rowlock.rates import Rate, RateView, rate_of, rate_view
 from rowlock.reason import Reason, end_reason_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of, seconds_of
@@ -22,7 +23,7 @@ class ClaimEndView:
     """How a claim ended."""
 
     reason: Reason | str
-    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED or STATUS_MISMATCH."""
+    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED, STATUS_MISMATCH or SPENT."""
     ended_at: datetime | None = None
     """When, by the database's clock; None if only the client has concluded that the lease is lost."""
     ended_by: str = ""
@@ -59,6 +60,8 @@ class ClaimView:
     """How it ended; None for a live claim."""
     replica: str = ""
     """The server that kept its place in the queue; empty for a claim that did not wait."""
+    spend_only: bool = False
+    """It only spends: see `spend`."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +95,27 @@ class LockView:
     """The first waiters, in order; the server caps the list."""
     record: RecordView | None
     """What the lock remembers beyond its claims; None: it has no record."""
+    rate: RateView | None = None
+    """How fast it may be granted; None: as fast as it becomes free."""
 
 
 @dataclass(frozen=True)
 class LimitSetting:
-    """A limit that was set, for one name or for a pattern."""
+    """A limit, a rate or both that were set, for one name or for a pattern."""
 
     name: str | None
     pattern: str | None
-    limit: int
+    limit: int | None
+    """None: this setting has only a rate."""
     version: int
     reason: str
+    rate: Rate | None = None
+    """None: this setting has only a limit."""
 
 
 @dataclass(frozen=True)
 class LimitInForce:
-    """The result of a change of a limit. For a pattern, the counts are sums over the locks that match it."""
+    """The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it."""
 
     limit: int
     version: int
@@ -116,6 +124,8 @@ class LimitInForce:
     draining: bool
     servers_behind: int
     """For a pattern: how many servers may still grant by the old limit; usually 0."""
+    rate: Rate | None = None
+    """The rate in force; None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +193,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         provisional=claim.provisional,
         end=claim_end_view(claim.end) if claim.HasField("end") else None,
         replica=claim.replica,
+        spend_only=claim.spend_only,
     )
 
 
@@ -210,22 +221,24 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
         holders=tuple(map(claim_view, lock.holders)),
         waiters=tuple(map(claim_view, lock.waiters)),
         record=record_view(lock.record) if lock.HasField("record") else None,
+        rate=rate_view(lock.rate, is_shown=True) if lock.HasField("rate") else None,
     )
 
 
 def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
-    """Return a setting of a limit as a plain value."""
+    """Return a setting of a limit or a rate as a plain value."""
     return LimitSetting(
         name=setting.name if setting.HasField("name") else None,
         pattern=setting.pattern if setting.HasField("pattern") else None,
-        limit=setting.limit,
+        limit=None if setting.rate_only else setting.limit,
         version=setting.version,
         reason=setting.reason,
+        rate=rate_of(setting.rate) if setting.HasField("rate") else None,
     )
 
 
 def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
-    """Return the result of a change of a limit as a plain value."""
+    """Return the result of a change of a limit or a rate as a plain value."""
     return LimitInForce(
         limit=answer.limit,
         version=answer.version,
@@ -233,6 +246,7 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
         waiter_count=answer.waiter_count,
         draining=answer.draining,
         servers_behind=answer.servers_behind,
+        rate=rate_of(answer.rate) if answer.HasField("rate") else None,
     )
 
 

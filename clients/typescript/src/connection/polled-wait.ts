@@ -62,13 +62,15 @@ export async function waitByPolling(
   }
 }
 
-function enqueuing({ name, mode, permits, terms, requestId, maxWait }: QueueRequest): AcquireRequest {
+function enqueuing(request: QueueRequest): AcquireRequest {
+  const { name, mode, permits, terms, requestId, maxWait, spendOnly } = request;
   return create(AcquireRequestSchema, {
     name,
     mode,
     permits,
     ...(terms && { terms }),
     requestId,
+    spendOnly,
     whenBusy: { case: "enqueue", value: maxWait ? { maxWait } : {} },
   });
 }
@@ -78,7 +80,7 @@ function endOf(outcome: AcquireResponse["outcome"]): WaitInQueueResponse {
   const update: WaitInQueueResponse["update"] =
     outcome.case === "lease"
       ? { case: "granted", value: outcome.value }
-      : outcome.case === "refusal" || outcome.case === "ended"
+      : outcome.case === "refusal" || outcome.case === "ended" || outcome.case === "spent"
         ? outcome
         : { case: undefined };
   return create(WaitInQueueResponseSchema, { update });

@@ -51,7 +51,7 @@ const renewed = (leaseId: string, leftMs: number) => ({
 const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
 
 /** An acquisition that has started, with callbacks that record what they receive. */
-function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000 } = {}) {
+function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, spendOnly = false } = {}) {
   const staged = stageCalls();
   const held = new Map<string, HeldLease>();
   const givenBack: string[] = [];
@@ -61,6 +61,7 @@ function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000 } = {}) {
     clock: staged.clock,
     name: "etl",
     asked,
+    spendOnly,
     giveUpAfterMs,
     marginMs: 2_000,
     find: (id) => held.get(id),
@@ -135,6 +136,59 @@ describe("a place", () => {
     expect(givenBack).toEqual(["t"]);
     expect(connection.cancelled).toEqual([1n]);
     expect(calls.size).toBe(0);
+  });
+});
+
+describe("a request that only spends", () => {
+  const spent = {
+    case: "spent" as const,
+    value: { lockName: "etl", permits: 3, fencingToken: 7n, spentAt: durationOf(1_000), requestId: "mine" },
+  };
+  const view = { name: "etl", permits: 3, token: 7n, spentAt: new Date(1_000), requestId: "mine" };
+
+  test("asks without the terms of a lease, repeats its request id, and holds nothing", async () => {
+    const asked = { permits: 3, requestId: "mine", owner: "me", labels: { a: "b" }, ifStatus: "ok" };
+    const { calls, connection, answer, outcome, held, givenBack, latest } = stage(asked, { spendOnly: true });
+    const request = {
+      ...{ name: "etl", permits: 3, requestId: "mine", spendOnly: true },
+      terms: { owner: "me", labels: { a: "b" }, ifStatus: ["ok"], lasting: { case: undefined } },
+    };
+    const command = { case: "waitInQueue", value: { target: { case: "request", value: request } } };
+    expect(latest().command).toMatchObject(command);
+    const next = moveOn(calls, connection);
+    expect(next.asked[0]?.command).toMatchObject(command);
+    const value = create(WaitInQueueResponseSchema, { update: spent });
+    answer({ case: "waitInQueue", value }, { call: next.asked[0]?.call as bigint });
+    expect(await outcome).toEqual(view);
+    expect([held.size, givenBack, calls.size]).toEqual([0, [], 0]);
+  });
+
+  test("without a wait, too", async () => {
+    const { answer, outcome, latest } = stage({ wait: 0 }, { spendOnly: true });
+    expect(latest().command).toMatchObject({ case: "acquire", value: { spendOnly: true } });
+    answer({ case: "acquire", value: create(AcquireResponseSchema, { outcome: spent }) });
+    expect(await outcome).toEqual(view);
+  });
+
+  test("gives back the lease of a server that is too old to know what that is", async () => {
+    const { answer, outcome, held, givenBack } = stage({}, { spendOnly: true });
+    answer(granted("a"));
+    await expect(outcome).rejects.toThrow("cannot spend");
+    expect([held.size, givenBack]).toEqual([0, ["a"]]);
+  });
+
+  test("gives its place back when it is given up, and nothing when it has spent meanwhile", async () => {
+    const { acquisition, answer, outcome, givenBack } = stage({}, { spendOnly: true });
+    answer(place("t", { rateWait: durationOf(1_500) }));
+    expect(acquisition.place).toMatchObject({ ticketId: "t", rateWaitMs: 1_500 });
+    acquisition.abandon(new Error("enough"));
+    await expect(outcome).rejects.toThrow("enough");
+    expect(givenBack).toEqual(["t"]);
+    const late = stage({}, { spendOnly: true });
+    late.acquisition.abandon(new Error("enough"));
+    late.answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, { update: spent }) });
+    await expect(late.outcome).rejects.toThrow("enough");
+    expect([late.givenBack, late.calls.size]).toEqual([[], 0]);
   });
 });
 

@@ -9,6 +9,8 @@ import {
   LIST,
   LOCK,
   RELEASE,
+  SET_LIMIT,
+  SPEND,
   WATCH,
   WORK,
 } from "../../../../clients/typescript/src/checked-options.ts";
@@ -25,6 +27,9 @@ describe("options that are right are taken", () => {
     [{ concurrency: 2, statusWhenDone: "done", ifStatus: "new" }, WORK],
     [{ status: "", coolDown: 0, attemptsLeft: 0 }, RELEASE],
     [{ notBefore: null, attemptsLeft: null, ifVersion: 0n }, CHANGES],
+    [{ rate: { permits: 1, per: 1_000, burst: 2 }, ifVersion: 3, reason: "" }, SET_LIMIT],
+    [{ rate: null }, SET_LIMIT],
+    [{ wait: 0, permits: 2, ifStatus: "new", requestId: "mine", onWaiting() {} }, SPEND],
     [{ order: "most waiters", busyOnly: true, pageSize: 0 }, LIST],
     [{ prefix: "", signal }, WATCH],
     [{ addresses: ["a:1", "[::1]:2", "unix:/run/rowlock"], tls: { ca: "x" }, openTelemetry: false }, CONNECT],
@@ -70,6 +75,25 @@ describe("one fault is said in the words of the user", () => {
     [{ notBefore: new Date("never") }, CHANGES, "notBefore: an object must be a valid Date, or null"],
     [{ ifVersion: 0.5 }, CHANGES, "ifVersion: 0.5 must be a version, which is an integer"],
     [{ busyOnly: "yes" }, LIST, 'busyOnly: "yes" must be true or false'],
+    ...[
+      5,
+      { permits: 1 },
+      { permits: 0, per: 1_000 },
+      { permits: 1, per: "1s" },
+      { permits: 1, per: 1, x: 1 },
+    ].map(
+      (rate) =>
+        [
+          { rate },
+          SET_LIMIT,
+          `rate: ${rate === 5 ? 5 : "an object"} must be { permits, per } or { permits, per, burst }, with per in milliseconds, or null`,
+        ] as const,
+    ),
+    [
+      { ttl: 1_000 },
+      SPEND,
+      'unknown option "ttl"; there are wait, permits, signal, onPosition, positionInterval, onWaiting, owner, labels, ifStatus, requestId',
+    ],
     [{ token: 5 }, CONNECT, "token: a number must be a text, or an object, or a function"],
     [{ headers: "authorization: secret" }, CONNECT, "headers: a string must be an object, or a function"],
     ["30s", LOCK, 'The options must be an object, and not "30s".'],

@@ -152,6 +152,7 @@ describe("a lock", () => {
     [RefusalReason.BUSY, null],
     [RefusalReason.PAUSED, null],
     [RefusalReason.NOT_BEFORE, null],
+    [RefusalReason.RATE, null],
     [RefusalReason.NEVER_FITS, "NEVER_FITS"],
     [RefusalReason.EXHAUSTED, "EXHAUSTED"],
   ])("that is tried and refused by %i is %j", async (reason, failure) => {
@@ -160,6 +161,32 @@ describe("a lock", () => {
     if (failure === null) expect(await tried).toBeNull();
     else await expect(tried).rejects.toMatchObject({ reason: failure });
     expect(asked("acquire")).toHaveLength(1);
+  });
+
+  test("whose rate is in the way says so, and when to try again", async () => {
+    const rate = { rate: { permits: 5, per: durationOf(1_000), burst: 9 }, source: 3, version: 4n };
+    const { rowlock } = stage(() => ({
+      case: "acquire",
+      value: {
+        outcome: {
+          case: "refusal",
+          value: { reason: RefusalReason.RATE, message: "no", retryAfter: durationOf(250), rate },
+        },
+      },
+    }));
+    const inForce = { permits: 5, per: 1_000, burst: 9, source: "name", version: 4n, reason: "" };
+    expect((await rowlock.acquire("etl", { wait: 0 })).refusal).toEqual({
+      reason: "RATE",
+      message: "no",
+      retryAfterMs: 250,
+      rate: inForce,
+    });
+    await expect(rowlock.spend("etl", { wait: 0 })).rejects.toMatchObject({
+      reason: "RATE",
+      retryAfterMs: 250,
+      refusal: { rate: inForce },
+    });
+    expect(await rowlock.trySpend("etl")).toBeNull();
   });
 
   test("that the server ends is lost with its reason, and what the server confirms lasts", async () => {

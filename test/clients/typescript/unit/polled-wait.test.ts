@@ -41,7 +41,10 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
   const wait = create(WaitInQueueRequestSchema, {
     target: {
       case: "request",
-      value: { name: "etl", requestId: "r", terms: { owner: "me" }, maxWait: durationOf(60_000) },
+      value: {
+        ...{ name: "etl", requestId: "r", terms: { owner: "me" }, maxWait: durationOf(60_000) },
+        spendOnly: true,
+      },
     },
     ...(intervalMs > 0 && { minUpdateInterval: durationOf(intervalMs) }),
   });
@@ -114,9 +117,11 @@ describe("a polled wait", () => {
   test.each([
     { case: "refusal", value: { reason: RefusalReason.QUEUE_FULL } },
     { case: "ended", value: { reason: EndReason.TIMED_OUT } },
+    { case: "spent", value: { fencingToken: 7n } },
   ] as const)("ends with what is no grant: $case", async (outcome) => {
-    const first = create(AcquireResponseSchema, { outcome });
-    expect((await stage({ first }).end).response.update).toMatchObject(outcome);
+    const { end, asked } = stage({ first: create(AcquireResponseSchema, { outcome }) });
+    expect((await end).response.update).toMatchObject(outcome);
+    expect(asked[0]?.request.spendOnly).toBe(true);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   ListLimitsResponseSchema,
   ListLocksResponseSchema,
   ReleaseResponseSchema,
+  SetLimitResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, lose, moveOn, stageCalls, turn } from "./fake-connection.ts";
 
@@ -85,6 +86,7 @@ test("commands that keep and end leases overtake earlier commands", () => {
 describe("a limit", () => {
   test.each([
     ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
+    ["a rate", (verbs: Verbs) => verbs.setLimit({ name: "a" }, undefined, { rate: null })],
     ["a record", (verbs: Verbs) => verbs.updateRecord("a", { status: "x" })],
     ["a deletion", (verbs: Verbs) => verbs.deleteRecord("a", {})],
     ["a forced release of a name", (verbs: Verbs) => verbs.forceRelease({ name: "a" }, "")],
@@ -93,6 +95,52 @@ describe("a limit", () => {
     const changed = change(verbs);
     lose(calls, connection);
     await expect(changed).rejects.toMatchObject({ reason: "CONNECTION_LOST" });
+  });
+
+  const RATE = { permits: 500, per: at(60), burst: 20 };
+  const RATE_VIEW = { permits: 500, per: 60_000, burst: 20 };
+
+  test.each([
+    [undefined, undefined, { newLimit: { case: undefined }, newRate: { case: undefined } }],
+    [4, undefined, { newLimit: { case: "limit", value: 4 }, newRate: { case: undefined } }],
+    [undefined, null, { newLimit: { case: undefined }, newRate: { case: "unsetRate" } }],
+    [null, RATE_VIEW, { newLimit: { case: "unsetLimit" }, newRate: { case: "rate", value: RATE } }],
+    [
+      undefined,
+      { permits: 1, per: 500 },
+      { newRate: { value: { permits: 1, per: at(0, 500_000_000), burst: 0 } } },
+    ],
+  ] as const)(
+    "%j and the rate %j ask for that alone, and the answer shows both",
+    async (limit, rate, fields) => {
+      const { verbs, answer, latest } = stage();
+      const set = verbs.setLimit({ pattern: "e*" }, limit, rate === undefined ? {} : { rate });
+      expect(latest().command).toMatchObject({ case: "setLimit", value: fields });
+      answer({ case: "setLimit", value: create(SetLimitResponseSchema, { limit: 4, rate: RATE }) });
+      expect(await set).toMatchObject({ limit: 4, rate: RATE_VIEW });
+    },
+  );
+
+  test("or a rate that is not set is not shown, and no limit is not a limit of 0", async () => {
+    const { verbs, answer } = stage();
+    const listed = Array.fromAsync(verbs.listLimits(""));
+    const limits = [
+      { target: { case: "name" as const, value: "a" }, limit: 0, rate: RATE, rateOnly: true },
+      { target: { case: "pattern" as const, value: "a*" }, limit: 0 },
+    ];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits }) });
+    expect(await listed).toEqual([
+      { name: "a", rate: RATE_VIEW, version: 0n, reason: "" },
+      { pattern: "a*", limit: 0, version: 0n, reason: "" },
+    ]);
+  });
+
+  test("and a rate that somebody has changed show both, before and after", async () => {
+    const { verbs, answer } = stage();
+    const listed = Array.fromAsync(verbs.listChanges({ name: "a" }));
+    const changes = [{ what: { case: "limit" as const, value: { from: 1, to: 1, rateTo: RATE } } }];
+    answer({ case: "listChanges", value: create(ListChangesResponseSchema, { changes }) });
+    expect(await listed).toMatchObject([{ kind: "limit", from: 1, to: 1, rateTo: RATE_VIEW }]);
   });
 
   test.each([
@@ -150,6 +198,7 @@ describe("the explanation of a wait", () => {
       permits: 1,
     };
     const limit = { permits: 1, source: LimitSource.PATTERN, pattern: "e*", version: 2n };
+    const inForce = { ...limit, rate: { permits: 5, per: at(1), burst: 9 } };
     const causes = [
       { cause: { case: "failedOverUntil" as const, value: at(1) } },
       { cause: { case: "rows" as const, value: { connectionId: 7n, user: "app", heldFor: at(2) } } },
@@ -157,6 +206,8 @@ describe("the explanation of a wait", () => {
       { cause: { case: "limit" as const, value: { limit, setAt: at(3), setBy: "ops" } } },
       { cause: { case: "limit" as const, value: { limit } } },
       { cause: { case: "notBefore" as const, value: at(4) } },
+      { cause: { case: "rate" as const, value: { rate: inForce, until: at(6) } } },
+      { cause: { case: "rate" as const, value: { rate: inForce } } },
       { cause: { case: "exhausted" as const, value: true } },
       { cause: { case: "status" as const, value: "new" } },
       { cause: { case: "held" as const, value: { holders: [claim], holderCount: 3, firstEndsAt: at(5) } } },
@@ -167,7 +218,7 @@ describe("the explanation of a wait", () => {
     answer({
       case: "explainWait",
       value: create(ExplainWaitResponseSchema, {
-        lock: { name: "etl", limit },
+        lock: { name: "etl", limit, rate: { ...inForce, available: 0 } },
         claim,
         causes,
         summary: "why",
@@ -184,10 +235,12 @@ describe("the explanation of a wait", () => {
       labels: {},
     };
     const limitShown = { permits: 1, source: "pattern", pattern: "e*", version: 2n, reason: "" };
+    const rateShown = { ...limitShown, permits: 5, per: 1_000, burst: 9 };
     expect(await explained).toEqual({
       lock: {
         name: "etl",
         limit: limitShown,
+        rate: { ...rateShown, available: 0 },
         heldPermits: 0,
         holderCount: 0,
         waiterCount: 0,
@@ -204,6 +257,8 @@ describe("the explanation of a wait", () => {
         { kind: "limit", limit: limitShown, setAt: new Date(3_000), setBy: "ops" },
         { kind: "limit", limit: limitShown },
         { kind: "not before", notBefore: new Date(4_000) },
+        { kind: "rate", rate: rateShown, until: new Date(6_000) },
+        { kind: "rate", rate: rateShown },
         { kind: "exhausted" },
         { kind: "status", status: "new" },
         { kind: "held", holders: [view], holderCount: 3, firstEndsAt: new Date(5_000) },

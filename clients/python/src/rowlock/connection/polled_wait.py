@@ -36,6 +36,7 @@ class PolledWait:
             permits=queued.permits,
             terms=queued.terms,
             request_id=queued.request_id,
+            spend_only=queued.spend_only,
             enqueue=Wait(max_wait=queued.max_wait if has_end else None),
         )
         self.interval = seconds_of(asked.min_update_interval)

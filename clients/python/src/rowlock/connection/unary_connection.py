@@ -432,6 +432,8 @@ def _last_update(answer: AcquireResponse) -> WaitInQueueResponse:
             return WaitInQueueResponse(refusal=answer.refusal)
         case "ended":
             return WaitInQueueResponse(ended=answer.ended)
+        case "spent":
+            return WaitInQueueResponse(spent=answer.spent)
         case _:
             return WaitInQueueResponse()
 

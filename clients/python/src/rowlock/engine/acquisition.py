@@ -1,6 +1,7 @@
 """The request for one lock, from the first try to the grant or the refusal, over any number of connections.
 
-If the caller gives up, the acquisition gives the place back as soon as it knows the ticket.
+If the caller gives up, the acquisition gives the place back as soon as it knows the ticket. A request that only spends goes
+the same way, but its grant leaves nothing to hold or to give back.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
 from rowlock.engine.request_id import new_request_id
 from rowlock.engine.wait_notices import WaitNotices
-from rowlock.errors import RowlockError, may_be_held, ttl_too_short
+from rowlock.errors import RowlockError, cannot_spend, may_be_held, ttl_too_short
 from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, Place
+from rowlock.rates import Spent, spent_view
 from rowlock.reason import Reason
 from rowlock.refusal import Refusal, refusal_of, refusal_of_end, refused_to_holder
 from rowlock.telemetry import LockSpan
@@ -37,7 +39,7 @@ from rowlock.v1.lock_service_pb2 import (
     WaitInQueueRequest,
 )
 
-Outcome = Union[HeldLease, Refusal]  # noqa: UP007 - Evaluated at run time.
+Outcome = Union[HeldLease, Spent, Refusal]  # noqa: UP007 - Evaluated at run time.
 
 # The caller never learned of the lease, or the place was lost: asking again takes nothing from anybody.
 _UNTOLD_ENDS = (Reason.LAPSED, Reason.EXPIRED)
@@ -194,6 +196,7 @@ class Acquisition:
             permits=asked.permits,
             terms=asked.terms,
             request_id=self._request_id,
+            spend_only=asked.spend_only,
         )
         if not math.isinf(self._until):
             request.max_wait.CopyFrom(duration_of(self._left))
@@ -207,6 +210,8 @@ class Acquisition:
                 self._granted(answer.lease, basis)
             case "granted":
                 self._granted(update.granted, basis)
+            case "spent":
+                self._resolve(spent_view(said.spent))
             case "refusal":
                 self._refused(refusal_of(said.refusal))
             case "ended":
@@ -224,7 +229,13 @@ class Acquisition:
         if self._is_abandoned:
             self._unwanted(ticket.ticket_id)
             return True
-        place = Place(ticket.ahead, ticket.permits_ahead, ticket.queue_length, seconds_of(ticket.waited))
+        place = Place(
+            ticket.ahead,
+            ticket.permits_ahead,
+            ticket.queue_length,
+            seconds_of(ticket.waited),
+            seconds_of(ticket.rate_wait) if ticket.HasField("rate_wait") else None,
+        )
         self._notices.placed(ticket.ticket_id, place)
         if self._moved:
             self._moved(place)
@@ -233,6 +244,10 @@ class Acquisition:
     def _granted(self, lease: Lease, basis: float) -> None:
         if self._is_abandoned or self.outcome.cancelled():
             self._unwanted(lease.lease_id)
+            return
+        if self._asked.request.spend_only:
+            self._ticket_id = lease.lease_id
+            self.abandon(cannot_spend())
             return
         # An earlier call with the same request id got this lease.
         known = self._holder.find(lease.lease_id)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.history import WaitExplanation, explain_request, explanation_view
+from rowlock.rates import Rate, rate_message
 from rowlock.records import RecordChanges, RecordView, record_view, update_of
 from rowlock.times import Seconds
 from rowlock.v1 import lock_service_pb2
@@ -80,19 +81,31 @@ class Verbs:
         reason: str,
     ) -> Future[LimitInForce]:
         """Set the limit of a name or a pattern; None unsets it."""
-        if (name is None) == (pattern is None):
-            raise ValueError("name, pattern: set exactly one of them")
-        request = SetLimitRequest(reason=reason)
-        if name is not None:
-            request.name = name
-        if pattern is not None:
-            request.pattern = pattern
+        request = _change_of(name, pattern, if_version, reason)
         if limit is None:
             request.unset_limit.SetInParent()
         else:
             request.limit = limit
-        if if_version is not None:
-            request.expected_version = if_version
+        return self._change(request)
+
+    def set_rate(
+        self,
+        rate: Rate | None,
+        *,
+        name: str | None,
+        pattern: str | None,
+        if_version: int | None,
+        reason: str,
+    ) -> Future[LimitInForce]:
+        """Set the rate of a name or a pattern alone; None unsets it."""
+        request = _change_of(name, pattern, if_version, reason)
+        if rate is None:
+            request.unset_rate.SetInParent()
+        else:
+            request.rate.CopyFrom(rate_message(rate))
+        return self._change(request)
+
+    def _change(self, request: SetLimitRequest) -> Future[LimitInForce]:
         return self._engine.ask(
             SessionCommand(set_limit=request),
             lambda result: limit_in_force(result.set_limit),
@@ -174,3 +187,17 @@ class Verbs:
             # For all holders, a repeated call would also end those who were granted the lock since the first one.
             repeat="unsent" if ticket_number is None else "always",
         )
+
+
+def _change_of(name: str | None, pattern: str | None, if_version: int | None, reason: str) -> SetLimitRequest:
+    """Return the request to change a setting, without what to set."""
+    if (name is None) == (pattern is None):
+        raise ValueError("name, pattern: set exactly one of them")
+    request = SetLimitRequest(reason=reason)
+    if name is not None:
+        request.name = name
+    if pattern is not None:
+        request.pattern = pattern
+    if if_version is not None:
+        request.expected_version = if_version
+    return request

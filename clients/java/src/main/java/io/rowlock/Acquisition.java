@@ -1,6 +1,6 @@
-// Asks for one lock, from the first request to the grant or the refusal, over as many connections as that takes. An
-// abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. Runs on the loop
-// only.
+// Asks for one lock, or spends of its rate, from the first request to the grant or the refusal, over as many connections as
+// that takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. What an
+// abandoned spend has taken of the rate is gone. Runs on the loop only.
 
 package io.rowlock;
 
@@ -50,7 +50,7 @@ final class Acquisition implements Ask, Asking {
   private final String name;
   private final LockOptions asked;
   private final long giveUpAfter;
-  private final CompletableFuture<Outcome> outcome;
+  private final CompletableFuture<Answer> outcome;
   private final Telemetry.Request request;
   private final long until;
   private final Thread asker = Thread.currentThread();
@@ -82,7 +82,7 @@ final class Acquisition implements Ask, Asking {
       String name,
       LockOptions asked,
       long giveUpAfter,
-      CompletableFuture<Outcome> outcome,
+      CompletableFuture<Answer> outcome,
       Telemetry.Request request) {
     this.loop = loop;
     this.clock = clock;
@@ -94,7 +94,7 @@ final class Acquisition implements Ask, Asking {
     this.giveUpAfter = giveUpAfter;
     this.outcome = outcome;
     this.request = request;
-    waiting = reports.begin(name, asker, asked.onWaiting);
+    waiting = reports.begin(name, asker, asked);
     requestId = asked.requestId.orElseGet(RequestId::make);
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
@@ -121,8 +121,8 @@ final class Acquisition implements Ask, Asking {
     } else if (call != null && !call.mayBeKnown()) calls.cancel(call);
   }
 
-  private void settle(Outcome how) {
-    settled(how instanceof Outcome.Granted);
+  private void settle(Answer how) {
+    settled(how instanceof Outcome.Granted || how instanceof Spent);
     if (!outcome.complete(how) && how instanceof Outcome.Granted granted) granted.lock().giveUp();
   }
 
@@ -197,7 +197,8 @@ final class Acquisition implements Ask, Asking {
         .setMode(asked.mode.proto())
         .setPermits(asked.permits)
         .setTerms(asked.leaseTerms())
-        .setRequestId(requestId);
+        .setRequestId(requestId)
+        .setSpendOnly(asked.isSpend);
   }
 
   private QueueRequest.Builder waitingRequest() {
@@ -207,7 +208,8 @@ final class Acquisition implements Ask, Asking {
             .setMode(asked.mode.proto())
             .setPermits(asked.permits)
             .setTerms(asked.leaseTerms())
-            .setRequestId(requestId);
+            .setRequestId(requestId)
+            .setSpendOnly(asked.isSpend);
     if (until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
     return request;
   }
@@ -217,6 +219,7 @@ final class Acquisition implements Ask, Asking {
     if (result.hasAcquire()) {
       switch (result.getAcquire().getOutcomeCase()) {
         case LEASE -> granted(result.getAcquire().getLease(), basis);
+        case SPENT -> settle(Spent.of(result.getAcquire().getSpent()));
         case REFUSAL -> refused(Refusal.of(result.getAcquire().getRefusal()));
         case ENDED -> ended(result.getAcquire().getEnded());
         default -> failed(unexpected(result));
@@ -225,6 +228,7 @@ final class Acquisition implements Ask, Asking {
     }
     switch (result.getWaitInQueue().getUpdateCase()) {
       case GRANTED -> granted(result.getWaitInQueue().getGranted(), basis);
+      case SPENT -> settle(Spent.of(result.getWaitInQueue().getSpent()));
       case REFUSAL -> refused(Refusal.of(result.getWaitInQueue().getRefusal()));
       case ENDED -> ended(result.getWaitInQueue().getEnded());
       case POSITION -> {
@@ -268,6 +272,11 @@ final class Acquisition implements Ask, Asking {
   }
 
   private void granted(Lease lease, long basis) {
+    if (asked.isSpend) {
+      fail(RowlockException.cannotSpend());
+      unwanted(lease.getLeaseId());
+      return;
+    }
     if (isAbandoned) {
       unwanted(lease.getLeaseId());
       return;
@@ -331,7 +340,7 @@ final class Acquisition implements Ask, Asking {
 
   /** A refusal that says so if this client itself holds the lock. */
   private Refusal ofYourself(Refusal refusal) {
-    if (!IN_THE_WAY.contains(refusal.reason())) return refusal;
+    if (asked.isSpend || !IN_THE_WAY.contains(refusal.reason())) return refusal;
     return locks.heldFor(name).map(held -> refusal.byYourself(name, held)).orElse(refusal);
   }
 

@@ -24,7 +24,7 @@ public record ChangeView(
     What what) {
   /** What a change changed. */
   public enum Kind {
-    /** A limit. */
+    /** A limit, a rate or both. */
     LIMIT(rowlock.v1.ChangeKind.CHANGE_KIND_LIMIT),
     /** A record. */
     RECORD(rowlock.v1.ChangeKind.CHANGE_KIND_RECORD),
@@ -53,12 +53,16 @@ public record ChangeView(
   }
 
   /**
-   * A limit was set or removed.
+   * A limit, a rate or both were set or removed. What the change left alone is the same before and since.
    *
    * @param from the limit before; empty: none was set
    * @param to the limit since; empty: none is set
+   * @param rateFrom the rate before; empty: none was set
+   * @param rateTo the rate since; empty: none is set
    */
-  public record OfLimit(OptionalInt from, OptionalInt to) implements What {
+  public record OfLimit(
+      OptionalInt from, OptionalInt to, Optional<Rate> rateFrom, Optional<Rate> rateTo)
+      implements What {
     @Override
     public Kind kind() {
       return Kind.LIMIT;
@@ -147,7 +151,9 @@ public record ChangeView(
   private static What limit(rowlock.v1.LimitChange limit) {
     return new OfLimit(
         limit.hasFrom() ? OptionalInt.of(limit.getFrom()) : OptionalInt.empty(),
-        limit.hasTo() ? OptionalInt.of(limit.getTo()) : OptionalInt.empty());
+        limit.hasTo() ? OptionalInt.of(limit.getTo()) : OptionalInt.empty(),
+        limit.hasRateFrom() ? Optional.of(Rate.of(limit.getRateFrom())) : Optional.empty(),
+        limit.hasRateTo() ? Optional.of(Rate.of(limit.getRateTo())) : Optional.empty());
   }
 
   private static What record(rowlock.v1.RecordChange record) {

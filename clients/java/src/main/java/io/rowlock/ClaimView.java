@@ -24,6 +24,7 @@ import java.util.OptionalLong;
  * @param provisional whether it is held and nobody has confirmed yet that its holder knows of it
  * @param end how it ended; empty for a live claim
  * @param replica of a claim that is over, the server that kept its place in the queue; empty if it did not wait
+ * @param spendOnly whether it only takes of the lock's rate: see {@link RowlockClient#spend(String)}
  */
 public record ClaimView(
     String lockName,
@@ -40,7 +41,8 @@ public record ClaimView(
     Optional<Instant> expiresAt,
     boolean provisional,
     Optional<ClaimEndView> end,
-    String replica) {
+    String replica,
+    boolean spendOnly) {
   /** What a claim does. */
   public enum State {
     /** It waits in the queue. */
@@ -78,7 +80,8 @@ public record ClaimView(
         when(claim.hasExpiresAt(), claim.getExpiresAt()),
         claim.getProvisional(),
         claim.hasEnd() ? Optional.of(ClaimEndView.of(claim.getEnd())) : Optional.empty(),
-        claim.getReplica());
+        claim.getReplica(),
+        claim.getSpendOnly());
   }
 
   private static Optional<Instant> when(boolean isSet, com.google.protobuf.Timestamp timestamp) {

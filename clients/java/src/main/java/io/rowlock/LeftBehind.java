@@ -147,7 +147,8 @@ final class LeftBehind {
       for (String claim : found)
         if (!except.contains(claim))
           locks.requests.unwanted(id, () -> locks.giveBack(claim, asked));
-      if (isOne && (!found.isEmpty() || result.getAcquire().hasEnded())) all.remove(this);
+      boolean hasEnded = result.getAcquire().hasEnded() || result.getAcquire().hasSpent();
+      if (isOne && (!found.isEmpty() || hasEnded)) all.remove(this);
       else again();
     }
 

@@ -3,7 +3,10 @@ package io.rowlock;
 import com.google.protobuf.Empty;
 import rowlock.v1.SetLimitRequest;
 
-/** A change of a limit, for {@link RowlockClient#setLimit(LimitChange)}. Immutable: each method returns a new change. */
+/**
+ * A change of a limit, of a rate or of both, for {@link RowlockClient#setLimit(LimitChange)}. What it does not set stays.
+ * Immutable: each method returns a new change.
+ */
 public final class LimitChange {
   private final SetLimitRequest request;
 
@@ -12,21 +15,23 @@ public final class LimitChange {
   }
 
   /**
-   * Changes the limit of one lock, which overrides every pattern.
+   * Changes the limit or rate of one lock, which overrides every pattern.
    *
    * @param name the lock
-   * @return a change without a value yet: call {@link #to(int)} or {@link #unset()}
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
+   * #unsetRate()}
    */
   public static LimitChange ofName(String name) {
     return new LimitChange(SetLimitRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * Changes the limit of all locks whose names begin with the text before the star. Each of them has a limit of its
-   * own; the longest matching pattern wins.
+   * Changes the limit or rate of all locks whose names begin with the text before the star. Each of them has a limit and
+   * a rate of its own. The longest matching pattern that has a limit wins, and the longest one that has a rate.
    *
    * @param pattern such as {@code etl/*}; at most 255 bytes
-   * @return a change without a value yet: call {@link #to(int)} or {@link #unset()}
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
+   * #unsetRate()}
    */
   public static LimitChange ofPattern(String pattern) {
     return new LimitChange(SetLimitRequest.newBuilder().setPattern(pattern).build());
@@ -40,24 +45,47 @@ public final class LimitChange {
    * @throws IllegalArgumentException after {@link #unset}
    */
   public LimitChange to(int limit) {
-    refuseBoth(request.hasUnsetLimit());
+    refuseBoth(request.hasUnsetLimit(), "to and unset");
     return new LimitChange(request.toBuilder().setLimit(limit).build());
   }
 
   /**
-   * Removes the setting, so that the next best pattern or the default of 1 applies.
+   * Removes the limit, so that the next best pattern or the default of 1 applies.
    *
    * @return the change
    * @throws IllegalArgumentException after {@link #to}
    */
   public LimitChange unset() {
-    refuseBoth(request.hasLimit());
+    refuseBoth(request.hasLimit(), "to and unset");
     return new LimitChange(request.toBuilder().setUnsetLimit(Empty.getDefaultInstance()).build());
   }
 
+  /**
+   * Sets how fast the locks may be granted: every grant takes of it, and the first in the queue waits until it allows that.
+   *
+   * @param rate such as {@code Rate.of(100, Duration.ofMinutes(1))}
+   * @return the change
+   * @throws IllegalArgumentException after {@link #unsetRate}
+   */
+  public LimitChange toRate(Rate rate) {
+    refuseBoth(request.hasUnsetRate(), "toRate and unsetRate");
+    return new LimitChange(request.toBuilder().setRate(rate.proto()).build());
+  }
+
+  /**
+   * Removes the rate, so that the rate of the next best pattern applies, or none.
+   *
+   * @return the change
+   * @throws IllegalArgumentException after {@link #toRate}
+   */
+  public LimitChange unsetRate() {
+    refuseBoth(request.hasRate(), "toRate and unsetRate");
+    return new LimitChange(request.toBuilder().setUnsetRate(Empty.getDefaultInstance()).build());
+  }
+
   /** The request has room for one of them, and would silently lose the first. */
-  private static void refuseBoth(boolean areBoth) {
-    if (areBoth) throw new IllegalArgumentException("to and unset: set one of them");
+  private static void refuseBoth(boolean areBoth, String both) {
+    if (areBoth) throw new IllegalArgumentException(both + ": set one of them");
   }
 
   /**

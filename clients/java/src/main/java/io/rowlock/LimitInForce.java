@@ -1,5 +1,7 @@
 package io.rowlock;
 
+import java.util.Optional;
+
 /**
  * What is in force after a change.
  *
@@ -8,7 +10,8 @@ package io.rowlock;
  * @param heldPermits permits held; for a pattern the sum over the matching locks
  * @param waiterCount claims that wait; for a pattern the sum over the matching locks
  * @param draining whether more is held than the limit allows
- * @param serversBehind for a pattern, how many servers may still grant by the old limit; usually 0
+ * @param serversBehind for a pattern, how many servers may still grant by the old limit and rate; usually 0
+ * @param rate how fast the lock may be granted; empty: as fast as it becomes free
  */
 public record LimitInForce(
     int limit,
@@ -16,7 +19,8 @@ public record LimitInForce(
     long heldPermits,
     long waiterCount,
     boolean draining,
-    int serversBehind) {
+    int serversBehind,
+    Optional<Rate> rate) {
   static LimitInForce of(rowlock.v1.SetLimitResponse response) {
     return new LimitInForce(
         response.getLimit(),
@@ -24,6 +28,7 @@ public record LimitInForce(
         response.getHeldPermits(),
         response.getWaiterCount(),
         response.getDraining(),
-        response.getServersBehind());
+        response.getServersBehind(),
+        response.hasRate() ? Optional.of(Rate.of(response.getRate())) : Optional.empty());
   }
 }

@@ -1,22 +1,34 @@
 package io.rowlock;
 
+import java.util.Optional;
+
 /**
- * A limit that was set, for one name or for a pattern.
+ * A limit, a rate or both that were set, for one name or for a pattern.
  *
  * @param target the name or the pattern
  * @param isPattern whether target is a pattern
- * @param limit permits that may be held at once
+ * @param limit permits that may be held at once; 0, and without a meaning, if {@code isRateOnly}
  * @param version of this setting
- * @param reason the reason that came with the change
+ * @param reason the reason that came with the last change
+ * @param rate how fast the locks may be granted; empty: this setting has no rate
+ * @param isRateOnly whether this setting has a rate and no limit
  */
 public record LimitSetting(
-    String target, boolean isPattern, int limit, long version, String reason) {
+    String target,
+    boolean isPattern,
+    int limit,
+    long version,
+    String reason,
+    Optional<Rate> rate,
+    boolean isRateOnly) {
   static LimitSetting of(rowlock.v1.LimitSetting setting) {
     return new LimitSetting(
         setting.hasPattern() ? setting.getPattern() : setting.getName(),
         setting.hasPattern(),
         setting.getLimit(),
         setting.getVersion(),
-        setting.getReason());
+        setting.getReason(),
+        setting.hasRate() ? Optional.of(Rate.of(setting.getRate())) : Optional.empty(),
+        setting.getRateOnly());
   }
 }

@@ -13,23 +13,26 @@ import java.util.Optional;
  */
 public record LimitView(
     int permits, Source source, Optional<String> pattern, long version, String reason) {
-  /** Where a limit comes from. */
+  /** Where a limit or a rate comes from. */
   public enum Source {
     /** Nothing was set, and the limit is 1. */
     DEFAULT,
-    /** From the longest pattern that matches the name. */
+    /** From the longest pattern that matches the name and has one. */
     PATTERN,
     /** Set for this very name. */
-    NAME
+    NAME;
+
+    static Source of(rowlock.v1.LimitSource source) {
+      return switch (source) {
+        case LIMIT_SOURCE_PATTERN -> PATTERN;
+        case LIMIT_SOURCE_NAME -> NAME;
+        default -> DEFAULT;
+      };
+    }
   }
 
   static LimitView of(rowlock.v1.Limit limit) {
-    Source source =
-        switch (limit.getSource()) {
-          case LIMIT_SOURCE_PATTERN -> Source.PATTERN;
-          case LIMIT_SOURCE_NAME -> Source.NAME;
-          default -> Source.DEFAULT;
-        };
+    Source source = Source.of(limit.getSource());
     return new LimitView(
         limit.getPermits(),
         source,

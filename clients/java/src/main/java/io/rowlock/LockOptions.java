@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
+import rowlock.v1.LeaseTerms;
 
 /** The options of one lock, with their defaults. */
 public final class LockOptions extends LeaseOptions {
@@ -19,6 +20,9 @@ public final class LockOptions extends LeaseOptions {
   final Optional<Consumer<WaitNotice>> onWaiting;
   final boolean isReentrant;
 
+  /** Whether it only takes of the rate, and gets no lease: see {@link SpendOptions}. */
+  final boolean isSpend;
+
   private LockOptions(Builder builder) {
     super(builder);
     waitAtMost = builder.waitAtMost;
@@ -28,11 +32,19 @@ public final class LockOptions extends LeaseOptions {
     positionInterval = builder.positionInterval;
     onWaiting = builder.onWaiting;
     isReentrant = builder.isReentrant;
+    isSpend = builder.isSpend;
   }
 
   @Override
   Optional<String> sharedId() {
     return requestId.map(id -> "lock " + id);
+  }
+
+  /** A spend has no lease that could last. */
+  @Override
+  LeaseTerms leaseTerms() {
+    LeaseTerms terms = super.leaseTerms();
+    return isSpend ? terms.toBuilder().clearLasting().build() : terms;
   }
 
   boolean isTry() {
@@ -41,7 +53,14 @@ public final class LockOptions extends LeaseOptions {
 
   /** The same options without a wait. */
   LockOptions withoutWait() {
-    return builder().like(this).noWait().permits(permits).mode(mode).reentrant(isReentrant).build();
+    return builder()
+        .like(this)
+        .noWait()
+        .permits(permits)
+        .mode(mode)
+        .reentrant(isReentrant)
+        .spend(isSpend)
+        .build();
   }
 
   /**
@@ -77,6 +96,7 @@ public final class LockOptions extends LeaseOptions {
     private Duration positionInterval = Duration.ofSeconds(1);
     private Optional<Consumer<WaitNotice>> onWaiting = Optional.empty();
     private boolean isReentrant;
+    private boolean isSpend;
 
     private Builder() {}
 
@@ -188,6 +208,11 @@ public final class LockOptions extends LeaseOptions {
      */
     public Builder reentrant(boolean isReentrant) {
       this.isReentrant = isReentrant;
+      return this;
+    }
+
+    Builder spend(boolean isSpend) {
+      this.isSpend = isSpend;
       return this;
     }
 

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param holders the oldest holders, oldest first; 100 at most, in listings 10
  * @param waiters the first waiters, in order; as many at most
  * @param record what the lock remembers; empty if it has no record
+ * @param rate how fast it may be granted; empty: as fast as it becomes free
  */
 public record LockView(
     String name,
@@ -27,7 +28,8 @@ public record LockView(
     long lastToken,
     List<ClaimView> holders,
     List<ClaimView> waiters,
-    Optional<RecordView> record) {
+    Optional<RecordView> record,
+    Optional<RateView> rate) {
   static LockView of(rowlock.v1.Lock lock) {
     return new LockView(
         lock.getName(),
@@ -39,6 +41,7 @@ public record LockView(
         lock.getLastFencingToken(),
         lock.getHoldersList().stream().map(ClaimView::of).toList(),
         lock.getWaitersList().stream().map(ClaimView::of).toList(),
-        lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty());
+        lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty(),
+        lock.hasRate() ? Optional.of(RateView.of(lock.getRate())) : Optional.empty());
   }
 }

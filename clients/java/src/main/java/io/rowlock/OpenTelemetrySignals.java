@@ -182,6 +182,10 @@ final class OpenTelemetrySignals implements Telemetry.Signals {
         span.setAttribute("rowlock.outcome", "granted");
         span.setAttribute("rowlock.fencing_token", granted.lock().token());
         its.waited.record((System.nanoTime() - began) / 1e9);
+      } else if (outcome instanceof Spent spent) {
+        span.setAttribute("rowlock.outcome", "spent");
+        span.setAttribute("rowlock.fencing_token", spent.token());
+        its.waited.record((System.nanoTime() - began) / 1e9);
       } else if (outcome instanceof Outcome.Refused refused)
         span.setAttribute("rowlock.outcome", refused.refusal().reason().name().toLowerCase(Locale.ROOT));
       else if (outcome instanceof Captured captured)

@@ -1,7 +1,7 @@
 package io.rowlock;
 
 /** The outcome of a request for a lock: one of the two. */
-public sealed interface Outcome {
+public sealed interface Outcome extends Answer {
   /**
    * The lock is held.
    *

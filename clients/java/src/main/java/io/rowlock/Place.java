@@ -1,6 +1,7 @@
 package io.rowlock;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * A place in the queue.
@@ -9,13 +10,16 @@ import java.time.Duration;
  * @param permitsAhead permits that these waiters ask for
  * @param queueLength waiters in the whole queue
  * @param waited how long this one has waited
+ * @param rateWait how long the lock's rate alone keeps this one waiting; empty: the server does not say, or there is no rate
  */
-public record Place(int ahead, long permitsAhead, int queueLength, Duration waited) {
+public record Place(
+    int ahead, long permitsAhead, int queueLength, Duration waited, Optional<Duration> rateWait) {
   static Place of(rowlock.v1.Ticket ticket) {
     return new Place(
         ticket.getAhead(),
         ticket.getPermitsAhead(),
         ticket.getQueueLength(),
-        Times.durationOf(ticket.getWaited()));
+        Times.durationOf(ticket.getWaited()),
+        ticket.hasRateWait() ? Optional.of(Times.durationOf(ticket.getRateWait())) : Optional.empty());
   }
 }

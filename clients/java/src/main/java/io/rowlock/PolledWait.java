@@ -47,6 +47,7 @@ final class PolledWait {
         .setTerms(asked.getTerms())
         .setRequestId(asked.getRequestId())
         .setEnqueue(wait)
+        .setSpendOnly(asked.getSpendOnly())
         .build();
   }
 
@@ -79,6 +80,7 @@ final class PolledWait {
     WaitInQueueResponse.Builder update = WaitInQueueResponse.newBuilder();
     switch (answer.getOutcomeCase()) {
       case LEASE -> update.setGranted(answer.getLease());
+      case SPENT -> update.setSpent(answer.getSpent());
       case REFUSAL -> update.setRefusal(answer.getRefusal());
       case ENDED -> update.setEnded(answer.getEnded());
       default -> {

@@ -15,7 +15,7 @@ public enum Reason {
   QUEUE_FULL,
   /** Refused: the time to wait has passed. */
   TIMED_OUT,
-  /** Refused: the request asks for more permits than the limit allows in total. */
+  /** Refused: the request asks for more permits than the limit, or the burst of the rate, allows in total. */
   NEVER_FITS,
   /** Refused: the lock is not due yet. */
   NOT_BEFORE,
@@ -23,6 +23,8 @@ public enum Reason {
   EXHAUSTED,
   /** Refused: the lock's status is not one of those wanted. */
   STATUS_MISMATCH,
+  /** Refused: the rate of the lock does not allow the grant yet. */
+  RATE,
   /** The place in the queue or the call was given up, for example because the thread was interrupted. */
   CANCELLED,
   /** The claim has ended: its waiter gave no sign of life. */
@@ -33,6 +35,8 @@ public enum Reason {
   RELEASED,
   /** The claim has ended: an operator ended it. */
   FORCE_RELEASED,
+  /** The claim has ended with its grant, as {@link RowlockClient#spend(String)} asks. Only listings show it. */
+  SPENT,
 
   /** The request is wrong; {@link RowlockException#violations()} lists all that is wrong with it. */
   BAD_REQUEST,

@@ -11,11 +11,12 @@ import java.util.Optional;
  * @param reason what a program acts on
  * @param message for people, and not stable
  * @param holders who holds the lock, oldest first and at most 10; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
- * @param retryAfter a hint when to try again
+ * @param retryAfter a hint when to try again; exact for {@link Reason#RATE}
  * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} and
  * {@link Reason#TIMED_OUT} by a limit of 0
  * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
  * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
+ * @param rate the rate that forbids the grant; for {@link Reason#RATE}, and for {@link Reason#NEVER_FITS} by its burst
  */
 public record Refusal(
     Reason reason,
@@ -24,7 +25,8 @@ public record Refusal(
     Optional<Duration> retryAfter,
     Optional<LimitView> limit,
     Optional<String> status,
-    boolean heldByYou) {
+    boolean heldByYou,
+    Optional<RateView> rate) {
   static Refusal of(rowlock.v1.Refusal refusal) {
     return of(
         Reason.of(refusal.getReason()),
@@ -32,7 +34,8 @@ public record Refusal(
         refusal.getHoldersList(),
         refusal.hasRetryAfter() ? Optional.of(refusal.getRetryAfter()) : Optional.empty(),
         refusal.hasLimit() ? Optional.of(refusal.getLimit()) : Optional.empty(),
-        refusal.getStatus());
+        refusal.getStatus(),
+        refusal.hasRate() ? Optional.of(refusal.getRate()) : Optional.empty());
   }
 
   /** Of a lock whose claim has ended, before it was waited for or meanwhile. */
@@ -43,7 +46,8 @@ public record Refusal(
         end.getHoldersList(),
         end.hasRetryAfter() ? Optional.of(end.getRetryAfter()) : Optional.empty(),
         end.hasLimit() ? Optional.of(end.getLimit()) : Optional.empty(),
-        end.getStatus());
+        end.getStatus(),
+        Optional.empty());
   }
 
   private static Refusal of(
@@ -52,7 +56,8 @@ public record Refusal(
       List<rowlock.v1.Claim> holders,
       Optional<com.google.protobuf.Duration> retryAfter,
       Optional<rowlock.v1.Limit> limit,
-      String status) {
+      String status,
+      Optional<rowlock.v1.RateInForce> rate) {
     return new Refusal(
         reason,
         message,
@@ -60,13 +65,14 @@ public record Refusal(
         retryAfter.map(Times::durationOf),
         limit.map(LimitView::of),
         reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty(),
-        false);
+        false,
+        rate.map(RateView::of));
   }
 
   /** This refusal by a lock that this client has held itself for so long. */
   Refusal byYourself(String name, Duration held) {
     String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(name, held);
-    return new Refusal(reason, said, holders, retryAfter, limit, status, true);
+    return new Refusal(reason, said, holders, retryAfter, limit, status, true, rate);
   }
 
   static String heldByYou(String name, Duration held) {

@@ -48,7 +48,8 @@ public final class RowlockClient implements AutoCloseable {
   private static final long HEIR_LOOKS_EVERY = Times.ofMillis(1_000);
 
   /** Refusals for which a try returns empty: a later try may succeed without any change of the request. */
-  private static final Set<Reason> NOT_NOW = Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE);
+  private static final Set<Reason> NOT_NOW =
+      Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE, Reason.RATE);
 
   private final ConnectOptions options;
   private final EventLoop loop = new EventLoop();
@@ -201,7 +202,7 @@ public final class RowlockClient implements AutoCloseable {
    * Takes the lock if it is free and due now.
    *
    * @param name the lock
-   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @return the lock, to be closed; empty if it is busy, paused, not due yet, or too early for its rate
    * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
@@ -214,7 +215,7 @@ public final class RowlockClient implements AutoCloseable {
    *
    * @param name the lock
    * @param choice chooses the options; those for waiting are ignored
-   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @return the lock, to be closed; empty if it is busy, paused, not due yet, or too early for its rate
    * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
@@ -228,7 +229,7 @@ public final class RowlockClient implements AutoCloseable {
    *
    * @param name the lock
    * @param options how to ask for it; those for waiting are ignored
-   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @return the lock, to be closed; empty if it is busy, paused, not due yet, or too early for its rate
    * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
@@ -241,7 +242,7 @@ public final class RowlockClient implements AutoCloseable {
    *
    * @param name the lock
    * @param options how to ask for it; those for waiting are ignored
-   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @return the lock, to be closed; empty if it is busy, paused, not due yet, or too early for its rate
    */
   public CompletableFuture<Optional<HeldLock>> tryLockAsync(String name, LockOptions options) {
     return handedOut(begin(name, options.withoutWait()), outcome -> tried(name, outcome));
@@ -258,7 +259,7 @@ public final class RowlockClient implements AutoCloseable {
    * @throws InterruptedException if the thread is interrupted
    */
   public Outcome acquire(String name, LockOptions options) throws InterruptedException {
-    return awaited(begin(name, options), RowlockClient::giveUp);
+    return (Outcome) awaited(begin(name, options), RowlockClient::giveUp);
   }
 
   /**
@@ -269,7 +270,99 @@ public final class RowlockClient implements AutoCloseable {
    * @return one of the two; fails with a {@link RowlockException}
    */
   public CompletableFuture<Outcome> acquireAsync(String name, LockOptions options) {
-    return handedOut(begin(name, options), outcome -> outcome);
+    return handedOut(begin(name, options), outcome -> (Outcome) outcome);
+  }
+
+  /**
+   * Waits for its turn in the queue until the lock's rate allows it, and takes one permit of the rate: see {@link
+   * LimitChange#toRate(Rate)}. It holds nothing, so it needs no room beside the holders, and there is nothing to release.
+   *
+   * @param name the lock
+   * @return what was spent
+   * @throws RowlockException if the spend is refused, or no server answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Spent spend(String name) throws InterruptedException {
+    return spend(name, SpendOptions.defaults());
+  }
+
+  /**
+   * The same with options chosen in place: {@code rowlock.spend("api", with -> with.permits(3))}.
+   *
+   * @param name the lock
+   * @param choice chooses the options
+   * @return what was spent
+   * @throws RowlockException if the spend is refused (for example because the time to wait has passed), or no server
+   * answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Spent spend(String name, Consumer<SpendOptions.Builder> choice) throws InterruptedException {
+    return spend(name, SpendOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param name the lock
+   * @param options how to ask for it
+   * @return what was spent
+   * @throws RowlockException if the spend is refused (for example because the time to wait has passed), or no server
+   * answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Spent spend(String name, SpendOptions options) throws InterruptedException {
+    return spent(name, awaited(begin(name, options.asked), RowlockClient::giveUp));
+  }
+
+  /**
+   * The same without a waiting thread. Cancelling the future gives up the wait; what was granted meanwhile is spent.
+   *
+   * @param name the lock
+   * @param options how to ask for it
+   * @return what was spent; fails with a {@link RowlockException}
+   */
+  public CompletableFuture<Spent> spendAsync(String name, SpendOptions options) {
+    return handedOut(begin(name, options.asked), answer -> spent(name, answer));
+  }
+
+  /**
+   * Takes one permit of the lock's rate if that is allowed now.
+   *
+   * @param name the lock
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
+   * @throws RowlockException if the spend is refused for another reason, or no server answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Optional<Spent> trySpend(String name) throws InterruptedException {
+    return trySpend(name, SpendOptions.defaults());
+  }
+
+  /**
+   * The same with options chosen in place: {@code rowlock.trySpend("api", with -> with.permits(3))}.
+   *
+   * @param name the lock
+   * @param choice chooses the options; those for waiting are ignored
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
+   * @throws RowlockException if the spend is refused for another reason, or no server answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Optional<Spent> trySpend(String name, Consumer<SpendOptions.Builder> choice)
+      throws InterruptedException {
+    return trySpend(name, SpendOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param name the lock
+   * @param options how to ask for it; those for waiting are ignored
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
+   * @throws RowlockException if the spend is refused for another reason, or no server answers
+   * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
+   */
+  public Optional<Spent> trySpend(String name, SpendOptions options) throws InterruptedException {
+    Answer answer = awaited(begin(name, options.asked.withoutWait()), RowlockClient::giveUp);
+    return isNotNow(answer) ? Optional.empty() : Optional.of(spent(name, answer));
   }
 
   /**
@@ -522,11 +615,11 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).reason("night shift"))}. If the answer
-   * is lost, the client does not repeat it, and it fails with {@link Reason#CONNECTION_LOST}. After that, and after
+   * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).reason("night shift"))}; or a rate beside
+   * it: {@code rowlock.setLimit(LimitChange.ofName("api").toRate(Rate.of(100, ofMinutes(1))))}. If the answer is lost, the client does not repeat it, and it fails with {@link Reason#CONNECTION_LOST}. After that, and after
    * {@link Reason#OUTCOME_UNKNOWN}, read the limit back first: a repeat could undo a change of somebody else.
    *
-   * @param change which limit, and to what
+   * @param change which limit or rate, and to what
    * @return what is in force now
    */
   public LimitInForce setLimit(LimitChange change) {
@@ -597,7 +690,7 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Lists the limits that were set, for names and patterns that begin with this prefix. The stream fetches pages as
+   * Lists the limits and rates that were set, for names and patterns that begin with this prefix. The stream fetches pages as
    * they are needed, and throws a {@link RowlockException} if that fails.
    *
    * @param prefix at most 255 bytes; empty: all
@@ -633,7 +726,7 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Lists changes of limits, records and policies, and forced releases, newest first. The stream fetches pages as they
+   * Lists changes of limits, rates, records and policies, and forced releases, newest first. The stream fetches pages as they
    * are needed, and throws a {@link RowlockException} if that fails.
    *
    * @param filter which changes
@@ -798,7 +891,7 @@ public final class RowlockClient implements AutoCloseable {
     return promises.open(asked);
   }
 
-  private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
+  private CompletableFuture<Answer> begin(String name, LockOptions asked) {
     Objects.requireNonNull(name, "the name of a lock is null");
     HeldLock again = asked.isReentrant ? locks.again(name, asked) : null;
     if (again != null) return CompletableFuture.completedFuture(new Outcome.Granted(again));
@@ -863,24 +956,29 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   private <T> CompletableFuture<T> handedOut(
-      CompletableFuture<Outcome> outcome, Function<Outcome, T> read) {
+      CompletableFuture<Answer> outcome, Function<Answer, T> read) {
     return Futures.handedOut(outcome, callbacks, read, RowlockClient::giveUp);
   }
 
-  private static HeldLock demanded(String name, Outcome outcome) {
+  private static HeldLock demanded(String name, Answer outcome) {
     if (outcome instanceof Outcome.Granted granted) return granted.lock();
     throw RowlockException.refused(name, ((Outcome.Refused) outcome).refusal());
   }
 
-  private static Optional<HeldLock> tried(String name, Outcome outcome) {
-    if (outcome instanceof Outcome.Refused refused) {
-      Reason reason = refused.refusal().reason();
-      if (NOT_NOW.contains(reason)) return Optional.empty();
-    }
-    return Optional.of(demanded(name, outcome));
+  private static Optional<HeldLock> tried(String name, Answer outcome) {
+    return isNotNow(outcome) ? Optional.empty() : Optional.of(demanded(name, outcome));
   }
 
-  private static void giveUp(Outcome outcome) {
+  private static Spent spent(String name, Answer answer) {
+    if (answer instanceof Spent spent) return spent;
+    throw RowlockException.refused(name, ((Outcome.Refused) answer).refusal());
+  }
+
+  private static boolean isNotNow(Answer outcome) {
+    return outcome instanceof Outcome.Refused refused && NOT_NOW.contains(refused.refusal().reason());
+  }
+
+  private static void giveUp(Answer outcome) {
     if (outcome instanceof Outcome.Granted granted) granted.lock().giveUp();
   }
 

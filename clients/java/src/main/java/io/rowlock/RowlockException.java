@@ -93,6 +93,12 @@ public final class RowlockException extends RuntimeException {
     return new RowlockException(Reason.TTL_TOO_SHORT, Status.Code.FAILED_PRECONDITION, message);
   }
 
+  /** From a server of an earlier version, which granted a lease instead. */
+  static RowlockException cannotSpend() {
+    String message = "This server cannot spend: it is older than this client.";
+    return new RowlockException(Reason.UNKNOWN, Status.Code.UNIMPLEMENTED, message);
+  }
+
   /** This error for a request for a lease without end that a server may have granted. */
   RowlockException mayBeHeld(String name, String requestId, boolean isGivenBack) {
     String rest =

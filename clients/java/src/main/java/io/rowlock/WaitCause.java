@@ -37,6 +37,14 @@ public sealed interface WaitCause {
   record InTheWay(LimitView limit, Optional<Instant> setAt, String setBy) implements WaitCause {}
 
   /**
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   *
+   * @param rate the rate in force
+   * @param until when it allows the grant, if those that wait before are granted first; empty: never
+   */
+  record RateInTheWay(RateView rate, Optional<Instant> until) implements WaitCause {}
+
+  /**
    * Nothing is granted before this instant.
    *
    * @param until the instant

@@ -24,6 +24,7 @@ final class WaitCauses {
           case STATUS -> new WaitCause.UnwantedStatus(cause.getStatus());
           case FAILED_OVER_UNTIL -> new WaitCause.FailedOver(Times.instantOf(cause.getFailedOverUntil()));
           case ROWS -> rows(cause.getRows());
+          case RATE -> rate(cause.getRate());
           case CAUSE_NOT_SET -> null;
         });
   }
@@ -42,6 +43,12 @@ final class WaitCauses {
         LimitView.of(limit.getLimit()),
         limit.hasSetAt() ? Optional.of(Times.instantOf(limit.getSetAt())) : Optional.empty(),
         limit.getSetBy());
+  }
+
+  private static WaitCause rate(rowlock.v1.RateInTheWay rate) {
+    return new WaitCause.RateInTheWay(
+        RateView.of(rate.getRate()),
+        rate.hasUntil() ? Optional.of(Times.instantOf(rate.getUntil())) : Optional.empty());
   }
 
   private static WaitCause rows(rowlock.v1.RowsHeld rows) {

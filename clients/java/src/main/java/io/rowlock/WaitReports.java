@@ -51,8 +51,8 @@ final class WaitReports {
   }
 
   /** @param asker the thread that asks: if it holds the lock itself, it waits for itself, which is reported at once. */
-  Waiting begin(String name, Thread asker, Optional<Consumer<WaitNotice>> listener) {
-    return new Waiting(name, asker, listener);
+  Waiting begin(String name, Thread asker, LockOptions asked) {
+    return new Waiting(name, asker, asked);
   }
 
   private void askNext() {
@@ -71,15 +71,20 @@ final class WaitReports {
     private final String name;
     private final Thread asker;
     private final Optional<Consumer<WaitNotice>> listener;
+
+    /** It needs no room beside what this client holds itself. */
+    private final boolean isSpend;
+
     private final long since = clock.now();
     private Ticket ticket;
     private EventLoop.Timer timer;
     private boolean isOver;
 
-    private Waiting(String name, Thread asker, Optional<Consumer<WaitNotice>> listener) {
+    private Waiting(String name, Thread asker, LockOptions asked) {
       this.name = name;
       this.asker = asker;
-      this.listener = listener;
+      listener = asked.onWaiting;
+      isSpend = asked.isSpend;
     }
 
     /** It has a place. */
@@ -89,7 +94,7 @@ final class WaitReports {
       if (!isFirst || isOver) return;
       isInLog();
       timer = loop.after(Math.max(0, after - waited()), this::look);
-      if (locks.holds(name, asker)) look(true);
+      if (!isSpend && locks.holds(name, asker)) look(true);
     }
 
     void ended() {
@@ -134,7 +139,7 @@ final class WaitReports {
 
     private void report(Optional<WaitExplanation> explained, boolean isForItself) {
       if (isOver) return;
-      Optional<Duration> held = locks.heldFor(name);
+      Optional<Duration> held = isSpend ? Optional.empty() : locks.heldFor(name);
       Duration waited = Duration.ofNanos(waited());
       WaitNotice notice =
           new WaitNotice(
@@ -159,7 +164,8 @@ final class WaitReports {
           queued.map(WaitCause.Queued::ahead).orElse(0),
           queued.map(WaitCause.Queued::permitsAhead).orElse(0L),
           explained.lock().waiterCount(),
-          Duration.ofNanos(waited()));
+          Duration.ofNanos(waited()),
+          Optional.empty());
     }
   }
 }

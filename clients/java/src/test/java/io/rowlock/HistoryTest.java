@@ -38,6 +38,10 @@ class HistoryTest {
     return rowlock.listClaims(filter).map(claim -> claim.end().orElseThrow().reason()).toList();
   }
 
+  private static ChangeView.OfLimit limitOf(OptionalInt from, OptionalInt to) {
+    return new ChangeView.OfLimit(from, to, Optional.empty(), Optional.empty());
+  }
+
   @Test
   void listClaimsHasThoseThatAreOver() throws Exception {
     rowlock.lock("past", with -> with.label("run", "1")).close();
@@ -85,7 +89,7 @@ class HistoryTest {
     assertEquals("imported", changes.get(0).reason());
     ChangeView limit = rowlock.listChanges(all.of(ChangeView.Kind.LIMIT)).findFirst().orElseThrow();
     assertEquals(Optional.of("changed/*"), limit.pattern());
-    assertEquals(new ChangeView.OfLimit(OptionalInt.empty(), OptionalInt.of(3)), limit.what());
+    assertEquals(limitOf(OptionalInt.empty(), OptionalInt.of(3)), limit.what());
     assertEquals("night shift", limit.reason());
     assertEquals(0, rowlock.listChanges(all.from(Instant.now().plusSeconds(600))).count());
     assertTrue(rowlock.deleteRecord(RecordDeletion.of("changed/1").reason("imported twice")));
@@ -100,8 +104,8 @@ class HistoryTest {
     rowlock.setLimit(LimitChange.ofName("paused").unset());
     assertEquals(
         List.of(
-            new ChangeView.OfLimit(OptionalInt.of(0), OptionalInt.empty()),
-            new ChangeView.OfLimit(OptionalInt.empty(), OptionalInt.of(0))),
+            limitOf(OptionalInt.of(0), OptionalInt.empty()),
+            limitOf(OptionalInt.empty(), OptionalInt.of(0))),
         rowlock.listChanges(ChangeFilter.ofLock("paused")).map(ChangeView::what).toList());
   }
 

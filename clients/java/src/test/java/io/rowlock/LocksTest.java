@@ -421,7 +421,7 @@ class LocksTest {
     assertEquals(LimitView.Source.PATTERN, lock.limit().source());
     assertEquals(Optional.of("pool/*"), lock.limit().pattern());
     assertEquals(
-        List.of(new LimitSetting("pool/*", true, 3, set.version(), "night")),
+        List.of(new LimitSetting("pool/*", true, 3, set.version(), "night", Optional.empty(), false)),
         rowlock.listLimits("pool/").toList());
     RowlockException mismatch =
         assertThrows(

@@ -53,7 +53,16 @@ final class Script implements AutoCloseable {
 
   /** Begins to ask for the lock "x". */
   CompletableFuture<Outcome> acquire(LockOptions options) {
-    CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    return ask(options).thenApply(Outcome.class::cast);
+  }
+
+  /** Begins to spend of the lock "x". */
+  CompletableFuture<Answer> spend(SpendOptions options) {
+    return ask(options.asked);
+  }
+
+  private CompletableFuture<Answer> ask(LockOptions options) {
+    CompletableFuture<Answer> outcome = new CompletableFuture<>();
     Acquisition acquisition =
         new Acquisition(
             loop,

@@ -33,7 +33,7 @@ public final class Driver {
   }
 
   private static final Gson GSON = new Gson();
-  private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "capture", "watch", "work");
+  private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "spend", "capture", "watch", "work");
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final Map<String, RowlockClient> clients = new ConcurrentHashMap<>();

@@ -25,6 +25,9 @@ import io.rowlock.Outcome;
 import io.rowlock.Place;
 import io.rowlock.Refusal;
 import io.rowlock.RowlockClient;
+import io.rowlock.RowlockException;
+import io.rowlock.SpendOptions;
+import io.rowlock.Spent;
 import io.rowlock.WaitNotice;
 
 final class HeldLocks {
@@ -50,6 +53,7 @@ final class HeldLocks {
 
   void addTo(Map<String, Driver.Verb> verbs) {
     verbs.put("acquire", this::acquire);
+    verbs.put("spend", this::spend);
     verbs.put("giveUp", this::giveUp);
     verbs.put("leave", this::leave);
     verbs.put("state", this::state);
@@ -95,6 +99,32 @@ final class HeldLocks {
       handle.left.completeExceptionally(failure);
       if (handle.lock == null) driver.fail(asked, failure);
     }
+  }
+
+  /** A refusal is an error of this client's call, and a result of the verb. */
+  private Map<String, ?> spend(JsonObject asked) {
+    SpendOptions options = LeaseWords.spend(asked, place -> tell(asked, place), notice -> tell(asked, notice));
+    Handle handle = new Handle();
+    handles.put(text(asked, "lock"), handle);
+    CompletableFuture<Spent> outcome = driver.clientOf(asked).spendAsync(text(asked, "name"), options);
+    handle.asking = outcome;
+    outcome.whenComplete(
+        (spent, failure) -> {
+          if (failure == null) driver.answer(asked, Map.of("spent", shown(spent)));
+          else if (failure instanceof RowlockException error && error.refusal().isPresent())
+            driver.answer(asked, Map.of("refused", shown(error.refusal().get())));
+          else driver.fail(asked, failure);
+        });
+    return null;
+  }
+
+  private static Map<String, ?> shown(Spent spent) {
+    return Map.of(
+        "name", spent.name(),
+        "token", String.valueOf(spent.token()),
+        "permits", spent.permits(),
+        "spentAtMs", spent.at().toEpochMilli(),
+        "requestId", spent.requestId());
   }
 
   private Map<String, ?> capture(JsonObject asked) {
@@ -163,10 +193,15 @@ final class HeldLocks {
   }
 
   private LockOptions options(JsonObject asked) {
-    return LeaseWords.lock(
-        asked,
-        place -> driver.say(shown(text(asked, "lock"), place)),
-        notice -> driver.say(shown(text(asked, "lock"), notice)));
+    return LeaseWords.lock(asked, place -> tell(asked, place), notice -> tell(asked, notice));
+  }
+
+  private void tell(JsonObject asked, Place place) {
+    driver.say(shown(text(asked, "lock"), place));
+  }
+
+  private void tell(JsonObject asked, WaitNotice notice) {
+    driver.say(shown(text(asked, "lock"), notice));
   }
 
   private static Map<String, ?> shown(String lock, WaitNotice notice) {
@@ -179,13 +214,15 @@ final class HeldLocks {
   }
 
   private static Map<String, ?> shown(String lock, Place place) {
-    return Map.of(
-        "event", "position",
-        "lock", lock,
-        "ahead", place.ahead(),
-        "permitsAhead", place.permitsAhead(),
-        "queueLength", place.queueLength(),
-        "waitedMs", place.waited().toMillis());
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("event", "position");
+    shown.put("lock", lock);
+    shown.put("ahead", place.ahead());
+    shown.put("permitsAhead", place.permitsAhead());
+    shown.put("queueLength", place.queueLength());
+    shown.put("waitedMs", place.waited().toMillis());
+    place.rateWait().ifPresent(wait -> shown.put("rateWaitMs", wait.toMillis()));
+    return shown;
   }
 
   private static Map<String, ?> shown(Refusal refusal) {
@@ -201,6 +238,7 @@ final class HeldLocks {
                         "token", String.valueOf(holder.token().orElse(0))))
             .toList();
     shown.put("holders", holders);
+    refusal.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
     if (refusal.heldByYou()) shown.put("heldByYou", true);
     refusal.status().ifPresent(status -> shown.put("status", status));
     refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));

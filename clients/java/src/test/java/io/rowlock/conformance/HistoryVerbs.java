@@ -69,6 +69,8 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     if (what instanceof ChangeView.OfLimit limit) {
       limit.from().ifPresent(from -> shown.put("from", from));
       limit.to().ifPresent(to -> shown.put("to", to));
+      limit.rateFrom().ifPresent(from -> shown.put("rateFrom", RateWords.shown(from)));
+      limit.rateTo().ifPresent(to -> shown.put("rateTo", RateWords.shown(to)));
     } else if (what instanceof ChangeView.OfRecord record) {
       record.from().ifPresent(from -> shown.put("from", RecordWords.shown(from)));
       record.to().ifPresent(to -> shown.put("to", RecordWords.shown(to)));
@@ -111,6 +113,9 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
       return Map.of("kind", "queued", "ahead", queued.ahead(), "first", owners(queued.first()));
     if (cause instanceof WaitCause.InTheWay limit)
       return Map.of("kind", "limit", "limit", limit.limit().permits());
+    if (cause instanceof WaitCause.RateInTheWay rate)
+      return Map.of(
+          "kind", "rate", "rate", RateWords.shown(rate.rate()), "isForEver", rate.until().isEmpty());
     if (cause instanceof WaitCause.UnwantedStatus status)
       return Map.of("kind", "status", "status", status.status());
     if (cause instanceof WaitCause.NotBefore) return Map.of("kind", "not before");

@@ -14,6 +14,7 @@ import io.rowlock.CaptureOptions;
 import io.rowlock.LockOptions;
 import io.rowlock.Mode;
 import io.rowlock.Place;
+import io.rowlock.SpendOptions;
 import io.rowlock.WaitNotice;
 
 final class LeaseWords {
@@ -34,6 +35,20 @@ final class LeaseWords {
     if (has(asked, "minIntervalMs")) options.minInterval(millis(asked, "minIntervalMs"));
     if (has(asked, "lockDelayMs")) options.lockDelay(millis(asked, "lockDelayMs"));
     if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    options.ifStatus(list(asked, "ifStatus"));
+    if (has(asked, "positionIntervalMs"))
+      options.positionInterval(millis(asked, "positionIntervalMs"));
+    if (has(asked, "positions") && asked.get("positions").getAsBoolean()) options.onPosition(moved);
+    return options.build();
+  }
+
+  static SpendOptions spend(JsonObject asked, Consumer<Place> moved, Consumer<WaitNotice> waits) {
+    SpendOptions.Builder options = SpendOptions.builder().onWaiting(waits);
+    if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
+    if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
+    if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
+    if (has(asked, "owner")) options.owner(text(asked, "owner"));
+    options.labels(Driver.texts(asked, "labels"));
     options.ifStatus(list(asked, "ifStatus"));
     if (has(asked, "positionIntervalMs"))
       options.positionInterval(millis(asked, "positionIntervalMs"));

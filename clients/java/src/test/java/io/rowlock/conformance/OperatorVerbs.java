@@ -1,4 +1,4 @@
-// The verbs that need a client but no lock that it holds: limits, listings, and leases by id.
+// The verbs that need a client but no lock that it holds: limits, rates, listings, and leases by id.
 
 package io.rowlock.conformance;
 
@@ -33,6 +33,8 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
                 "released",
                 clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
     verbs.put("setLimit", this::setLimit);
+    verbs.put("setRate", this::setRate);
+    verbs.put("unsetRate", asked -> set(asked, target(asked).unsetRate()));
     verbs.put("updateRecord", this::updateRecord);
     verbs.put("deleteRecord", this::deleteRecord);
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
@@ -55,20 +57,33 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   }
 
   private Map<String, ?> setLimit(JsonObject asked) {
-    LimitChange change =
-        has(asked, "name")
-            ? LimitChange.ofName(text(asked, "name"))
-            : LimitChange.ofPattern(text(asked, "pattern"));
-    change = has(asked, "limit") ? change.to(asked.get("limit").getAsInt()) : change.unset();
+    LimitChange target = target(asked);
+    return set(
+        asked, has(asked, "limit") ? target.to(asked.get("limit").getAsInt()) : target.unset());
+  }
+
+  private Map<String, ?> setRate(JsonObject asked) {
+    return set(asked, target(asked).toRate(RateWords.rate(asked.getAsJsonObject("rate"))));
+  }
+
+  private static LimitChange target(JsonObject asked) {
+    return has(asked, "name")
+        ? LimitChange.ofName(text(asked, "name"))
+        : LimitChange.ofPattern(text(asked, "pattern"));
+  }
+
+  private Map<String, ?> set(JsonObject asked, LimitChange change) {
     if (has(asked, "ifVersion")) change = change.ifVersion(asked.get("ifVersion").getAsLong());
     if (has(asked, "reason")) change = change.reason(text(asked, "reason"));
     LimitInForce limit = clientOf.apply(asked).setLimit(change);
-    return Map.of(
-        "limit", limit.limit(),
-        "version", String.valueOf(limit.version()),
-        "heldPermits", limit.heldPermits(),
-        "waiterCount", limit.waiterCount(),
-        "draining", limit.draining());
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("limit", limit.limit());
+    shown.put("version", String.valueOf(limit.version()));
+    shown.put("heldPermits", limit.heldPermits());
+    shown.put("waiterCount", limit.waiterCount());
+    shown.put("draining", limit.draining());
+    limit.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    return shown;
   }
 
   private Map<String, ?> updateRecord(JsonObject asked) {
@@ -95,6 +110,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("holders", lock.holders().stream().map(OperatorVerbs::shown).toList());
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
     lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
+    lock.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
     return shown;
   }
 
@@ -106,6 +122,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("mode", claim.mode().name().toLowerCase(Locale.ROOT));
     shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
     shown.put("labels", claim.labels());
+    if (claim.spendOnly()) shown.put("spendOnly", true);
     if (claim.provisional()) shown.put("provisional", true);
     claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
     return shown;
@@ -129,15 +146,13 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   }
 
   private static Map<String, ?> shown(LimitSetting setting) {
-    return Map.of(
-        setting.isPattern() ? "pattern" : "name",
-        setting.target(),
-        "limit",
-        setting.limit(),
-        "version",
-        String.valueOf(setting.version()),
-        "reason",
-        setting.reason());
+    Map<String, Object> shown = new HashMap<>();
+    shown.put(setting.isPattern() ? "pattern" : "name", setting.target());
+    if (!setting.isRateOnly()) shown.put("limit", setting.limit());
+    shown.put("version", String.valueOf(setting.version()));
+    shown.put("reason", setting.reason());
+    setting.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    return shown;
   }
 
   private Map<String, ?> forceRelease(JsonObject asked) {

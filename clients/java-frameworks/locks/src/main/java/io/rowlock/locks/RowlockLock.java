@@ -37,7 +37,13 @@ import java.util.function.Consumer;
 public final class RowlockLock implements Lock {
   /** Refusals after which the same request may be granted later. */
   private static final Set<Reason> NOT_NOW =
-      Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE, Reason.QUEUE_FULL, Reason.TIMED_OUT);
+      Set.of(
+          Reason.BUSY,
+          Reason.PAUSED,
+          Reason.NOT_BEFORE,
+          Reason.RATE,
+          Reason.QUEUE_FULL,
+          Reason.TIMED_OUT);
 
   /** The longest wait that a server takes; a longer one is a wait without end. */
   private static final Duration WAIT_MAX = Duration.ofDays(24);

@@ -24,7 +24,13 @@ import org.springframework.core.ReactiveAdapterRegistry;
 final class LockedMethod {
   /** Refusals after which a later call may be granted the lock. */
   private static final Set<Reason> NOT_NOW =
-      Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE, Reason.QUEUE_FULL, Reason.TIMED_OUT);
+      Set.of(
+          Reason.BUSY,
+          Reason.PAUSED,
+          Reason.NOT_BEFORE,
+          Reason.RATE,
+          Reason.QUEUE_FULL,
+          Reason.TIMED_OUT);
 
   /** Spring's registry has the types of other libraries, if they are there. */
   private static final List<Class<?>> LATER =

@@ -1,7 +1,7 @@
 // What this server has done in the last minutes, as charts.
 
 import { useRef } from "preact/hooks";
-import { getRates, type Rates } from "./api.ts";
+import { type Activity, getActivity } from "./api.ts";
 import { type Line, LineChart } from "./line-chart.tsx";
 import { Trouble, useAsked } from "./parts.tsx";
 import { timeWords } from "./words.ts";
@@ -12,7 +12,7 @@ const perSecond = (value: number) =>
 interface Chart {
   readonly title: string;
   readonly write: (value: number) => string;
-  readonly lines: readonly (Omit<Line, "values"> & { readonly of: keyof Rates["series"] })[];
+  readonly lines: readonly (Omit<Line, "values"> & { readonly of: keyof Activity["series"] })[];
 }
 
 const CHARTS: readonly Chart[] = [
@@ -42,13 +42,13 @@ const CHARTS: readonly Chart[] = [
   },
 ];
 
-export function RatesView() {
-  const { value, trouble } = useAsked(getRates, "", { everyMs: 5_000 });
+export function ActivityView() {
+  const { value, trouble } = useAsked(getActivity, "", { everyMs: 5_000 });
   // Charts that share a key move their cursors together.
-  const together = useRef(`rates-${Math.random()}`).current;
+  const together = useRef(`activity-${Math.random()}`).current;
   return (
     <>
-      <h1>Rates</h1>
+      <h1>Activity</h1>
       <p class="dim">
         The last 10 minutes of this server alone; Prometheus has all servers and longer times.
       </p>
@@ -70,7 +70,7 @@ export function RatesView() {
 }
 
 /** In seconds, as charts want them. */
-function timesOf({ stepMs, endMs, series }: Rates): number[] {
+function timesOf({ stepMs, endMs, series }: Activity): number[] {
   const count = series.grants.length;
   return Array.from({ length: count }, (_, at) => (endMs - (count - 1 - at) * stepMs) / 1_000);
 }

@@ -1,9 +1,9 @@
-// What the rates count, in which step, and how they forget.
+// What the activity counts, in which step, and how it forgets.
 
 import { describe, expect, test } from "vitest";
 import type { EngineEvent } from "../../server/engine/answers.ts";
-import { RATES_STEP_MS, RATES_STEPS } from "../../server/page/page-bounds.ts";
-import { Rates } from "../../server/page/rates.ts";
+import { Activity } from "../../server/page/activity.ts";
+import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "../../server/page/page-bounds.ts";
 
 const granted = (waitedUs: number | null): EngineEvent =>
   ({
@@ -16,20 +16,20 @@ const ended = (was: string, endReason: string): EngineEvent =>
 const answered = (verb: string, kind: string): EngineEvent =>
   ({ kind: "answered", command: { verb }, outcome: { kind } }) as never;
 
-/** Rates with a clock that the test sets. */
+/** Activity with a clock that the test sets. */
 function clocked() {
   const clock = { ms: 1_000_000 };
-  const rates = new Rates(() => clock.ms);
+  const activity = new Activity(() => clock.ms);
   return {
-    rates,
+    activity,
     see: (...events: EngineEvent[]) => {
-      for (const event of events) rates.observe(event);
+      for (const event of events) activity.observe(event);
     },
     pass: (steps: number) => {
-      clock.ms += steps * RATES_STEP_MS;
+      clock.ms += steps * ACTIVITY_STEP_MS;
     },
     last: (count = 1) => {
-      const { series } = rates.body();
+      const { series } = activity.body();
       return Object.fromEntries(Object.entries(series).map(([name, values]) => [name, values.slice(-count)]));
     },
   };
@@ -38,16 +38,16 @@ function clocked() {
 const QUIET = { grants: [0], handOvers: [0], waitMsP50: [null], waitMsP99: [null], refused: [0], lost: [0] };
 
 test("at first, all steps are quiet", () => {
-  const { rates, last } = clocked();
-  const { stepMs, endMs, series } = rates.body();
-  expect(stepMs).toBe(RATES_STEP_MS);
+  const { activity, last } = clocked();
+  const { stepMs, endMs, series } = activity.body();
+  expect(stepMs).toBe(ACTIVITY_STEP_MS);
   expect(Math.abs(Date.now() - endMs)).toBeLessThan(60_000);
-  for (const values of Object.values(series)) expect(values).toHaveLength(RATES_STEPS);
+  for (const values of Object.values(series)) expect(values).toHaveLength(ACTIVITY_STEPS);
   expect(last()).toEqual(QUIET);
 });
 
 describe("a step", () => {
-  test("is shown when it is over, as rates a second", () => {
+  test("is shown when it is over, as counts a second", () => {
     const { see, pass, last } = clocked();
     see(granted(null), granted(1_000), granted(2_000), granted(null), granted(null));
     see(answered("acquire", "refused"), answered("acquire", "held"), answered("renew", "ended"));
@@ -62,6 +62,7 @@ describe("a step", () => {
     const { see, pass, last } = clocked();
     see(
       ended("held", "released"),
+      ended("held", "spent"),
       ended("held", "expired"),
       ended("held", "lapsed"),
       ended("held", "force_released"),
@@ -101,13 +102,13 @@ test("steps without events pass, too, and the oldest are forgotten", () => {
   see(granted(null), granted(null));
   pass(1);
   expect(last(4).grants).toEqual([0.2, 0, 0, 0.4]);
-  pass(RATES_STEPS - 4);
-  expect(last(RATES_STEPS).grants?.[0]).toBe(0.2);
+  pass(ACTIVITY_STEPS - 4);
+  expect(last(ACTIVITY_STEPS).grants?.[0]).toBe(0.2);
   pass(1);
-  expect(last(RATES_STEPS).grants?.[0]).toBe(0);
-  expect(last(RATES_STEPS).grants?.[2]).toBe(0.4);
-  pass(10 * RATES_STEPS);
+  expect(last(ACTIVITY_STEPS).grants?.[0]).toBe(0);
+  expect(last(ACTIVITY_STEPS).grants?.[2]).toBe(0.4);
+  pass(10 * ACTIVITY_STEPS);
   see(granted(null));
   pass(1);
-  expect(last(RATES_STEPS).grants).toEqual([...Array(RATES_STEPS - 1).fill(0), 0.2]);
+  expect(last(ACTIVITY_STEPS).grants).toEqual([...Array(ACTIVITY_STEPS - 1).fill(0), 0.2]);
 });

@@ -1,8 +1,9 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
+import type { Claim } from "../core/claim.ts";
 import type { EngineObserver } from "../engine/answers.ts";
-import { RATES_STEP_MS, RATES_STEPS } from "./page-bounds.ts";
+import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "./page-bounds.ts";
 
 /** One step that is over. */
 interface Step {
@@ -26,10 +27,10 @@ const CLASS_FACTOR = 1.1;
 /** The last class begins at four weeks. */
 const CLASSES = 300;
 
-export class Rates {
+export class Activity {
   readonly #now: () => number;
   /** Oldest first. */
-  readonly #steps: Step[] = Array.from({ length: RATES_STEPS }, () => QUIET);
+  readonly #steps: Step[] = Array.from({ length: ACTIVITY_STEPS }, () => QUIET);
   readonly #waits = new Uint32Array(CLASSES);
   #grants = 0;
   #handOvers = 0;
@@ -41,7 +42,7 @@ export class Rates {
   /** `now`: a clock that only goes ahead. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-    this.#endMs = now() + RATES_STEP_MS;
+    this.#endMs = now() + ACTIVITY_STEP_MS;
   }
 
   /** Hears of everything that the engine does. Does not throw. */
@@ -56,7 +57,7 @@ export class Rates {
         this.#turn();
         this.#grants += 1;
         if (event.queued) this.#handedOver(event.waitedUs);
-      } else if (event.kind === "ended" && event.was === "held" && event.claim.endReason !== "released") {
+      } else if (event.kind === "ended" && event.was === "held" && !isByHolder(event.claim)) {
         this.#turn();
         this.#lost += 1;
       }
@@ -68,9 +69,9 @@ export class Rates {
     this.#turn();
     const of = <Key extends keyof Step>(key: Key) => this.#steps.map((step) => step[key]);
     return {
-      stepMs: RATES_STEP_MS,
+      stepMs: ACTIVITY_STEP_MS,
       /** When the last step ended, by the server's clock. */
-      endMs: Math.round(Date.now() - (this.#now() - (this.#endMs - RATES_STEP_MS))),
+      endMs: Math.round(Date.now() - (this.#now() - (this.#endMs - ACTIVITY_STEP_MS))),
       series: {
         grants: of("grants"),
         handOvers: of("handOvers"),
@@ -94,14 +95,14 @@ export class Rates {
     const now = this.#now();
     if (now < this.#endMs) return;
     this.#steps.push(this.#ended());
-    const quiet = Math.min(Math.floor((now - this.#endMs) / RATES_STEP_MS), RATES_STEPS);
+    const quiet = Math.min(Math.floor((now - this.#endMs) / ACTIVITY_STEP_MS), ACTIVITY_STEPS);
     for (let step = 0; step < quiet; step += 1) this.#steps.push(QUIET);
-    this.#steps.splice(0, this.#steps.length - RATES_STEPS);
-    this.#endMs += (Math.floor((now - this.#endMs) / RATES_STEP_MS) + 1) * RATES_STEP_MS;
+    this.#steps.splice(0, this.#steps.length - ACTIVITY_STEPS);
+    this.#endMs += (Math.floor((now - this.#endMs) / ACTIVITY_STEP_MS) + 1) * ACTIVITY_STEP_MS;
   }
 
   #ended(): Step {
-    const seconds = RATES_STEP_MS / 1_000;
+    const seconds = ACTIVITY_STEP_MS / 1_000;
     const ended: Step = {
       grants: this.#grants / seconds,
       handOvers: this.#handOvers / seconds,
@@ -126,4 +127,9 @@ export class Rates {
     // The middle of its class.
     return CLASS_FACTOR ** (index + 0.5) / 1_000;
   }
+}
+
+/** Whether the lease ended as its holder wanted. */
+function isByHolder({ endReason }: Pick<Claim, "endReason">): boolean {
+  return endReason === "released" || endReason === "spent";
 }
