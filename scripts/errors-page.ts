@@ -83,9 +83,13 @@ const OF_REFUSAL: Readonly<Record<Exclude<keyof typeof RefusalReason, "UNSPECIFI
   PAUSED: ["yes, after a pause", "Wait until the operator raises the limit: its reason is in the refusal."],
   NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
   QUEUE_FULL: ["yes, after a pause", "Come back later, or let the operator raise `ROWLOCK_QUEUE_MAX`."],
-  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit."],
+  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit or the burst."],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
+  RATE: [
+    "yes, after a pause",
+    "Come back after `retry_after`, or wait in the queue: [flow control](flow-control.md).",
+  ],
 };
 
 const OF_END: Readonly<Record<Exclude<keyof typeof EndReason, "UNSPECIFIED">, Advice>> = {
@@ -101,9 +105,10 @@ const OF_END: Readonly<Record<Exclude<keyof typeof EndReason, "UNSPECIFIED">, Ad
   ],
   CANCELLED: ["yes", "Nothing: the program has given up its place."],
   TIMED_OUT: ["yes", "Do without the lock, or wait for longer."],
-  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit."],
+  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit or the burst."],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status of the end."],
+  SPENT: ["yes", "Nothing: it took what it asked for. Ask anew to spend more."],
 };
 
 const OF_CLIENT: Readonly<Record<ClientReason, readonly [meaning: string, ...Advice]>> = {
