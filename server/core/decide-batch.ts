@@ -149,7 +149,7 @@ function outcomeOf(turn: Turn, command: Command, index: number): Outcome | undef
   if (command.verb === "acquire" && taken?.has(command.requestId)) return { kind: "request_id_reused" };
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
   // A second Acquire with the same request id in this batch must find the first.
-  if (outcome.kind === "held" || outcome.kind === "waiting") {
+  if (outcome.kind === "held" || outcome.kind === "waiting" || outcome.kind === "ended") {
     const claim = claimOf(draft, outcome.claim.ticketNumber);
     if (claim) byRequestId.set(command.requestId, claim);
   }
