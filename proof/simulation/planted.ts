@@ -97,6 +97,16 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
+    fault: "spends twice for a request that comes twice in one transaction",
+    patches: [
+      {
+        file: "core/decide-batch.ts",
+        from: ' || outcome.kind === "waiting" || outcome.kind === "ended") {',
+        to: ' || outcome.kind === "waiting") {',
+      },
+    ],
+  },
+  {
     fault: "takes nothing of a rate for grants after a wait",
     patches: [
       {

@@ -81,6 +81,8 @@ export interface Spend extends OfClient {
   readonly waitMs: number;
   /** Whether it waits in a stream of places. */
   readonly isStreamed: boolean;
+  /** It sends its request twice at once. */
+  readonly isDoubled: boolean;
   /** When it asks once more after each answer. */
   readonly againMs: readonly number[];
   /** As in Hold. */
@@ -269,6 +271,7 @@ function spend(base: OfClient, lock: string, chance: Chance): Spend {
     permits: chance() < 0.7 ? 1 : 2,
     waitMs,
     isStreamed: chance() < 0.5,
+    isDoubled: chance() < 0.25,
     againMs: Array.from({ length: agains }, () => workMs(chance)),
   };
 }

@@ -1,7 +1,7 @@
 // One client: does its steps with bare calls at several servers, keeps leases by the rule of the contract with a margin of
 // 0, and writes down what it asks, is told and believes. It can be frozen, and killed and replaced.
 
-import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import { type Spent, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { KeptLease, lasting, ttlOf, usOf } from "../../faults/clients/kept-lease.ts";
 import { type Refused, Repeated } from "../../faults/clients/repeated.ts";
@@ -226,29 +226,35 @@ export class SimClient {
     await this.#release({ did: "release", lock, token }, kept);
   }
 
-  async #spend({ lock, permits, waitMs, isStreamed, againMs, firstMs }: Spend): Promise<void> {
+  async #spend({ lock, permits, waitMs, isStreamed, isDoubled, againMs, firstMs }: Spend): Promise<void> {
     const requestId = this.id();
     const asked = { name: lock, mode: WireMode.PERMIT, permits, requestId, terms: { owner: this.name } };
     const call = { did: "acquire", lock, mode: "permit", permits, requestId, asksOnce: true, spends: true };
     const { repeats } = this.#calls;
     const wasRepeated = () => ({ isRepeated: lock.startsWith(BRIEF) || this.#calls.repeats > repeats });
     let first: string | undefined;
+    const ask = (ms: number) => this.#calls.spend(asked, Math.round(ms), isStreamed, firstMs);
+    const other = isDoubled ? ask(waitMs) : undefined;
+    other?.catch(() => {});
     await this.#write(call, { outcome: "unknown" }, async () => {
-      const outcome = await this.#calls.spend(asked, Math.round(waitMs), isStreamed, firstMs);
+      const outcome = await ask(waitMs);
       if ("refusal" in outcome) return { ...refused(outcome), ...wasRepeated() };
       first = String(outcome.fencingToken);
       return { outcome: "granted", token: first, grantedUs: usOf(outcome.spentAt), ...wasRepeated() };
     });
     // Calls on brief locks may be forgotten.
     if (first === undefined || lock.startsWith(BRIEF)) return;
-    for (const ms of againMs) {
-      await sleep(ms);
-      this.#calls.next();
-      await this.#write({ did: "again", lock, requestId, first }, { outcome: "unknown" }, async () => {
-        const outcome = await this.#calls.spend(asked, 0, false);
+    const again = (answer: Promise<Spent | Refused>) =>
+      this.#write({ did: "again", lock, requestId, first }, { outcome: "unknown" }, async () => {
+        const outcome = await answer;
         if ("refusal" in outcome) return { outcome: "refused", reason: outcome.refusal };
         return { outcome: "granted", token: String(outcome.fencingToken) };
       });
+    if (other) await again(other);
+    for (const ms of againMs) {
+      await sleep(ms);
+      this.#calls.next();
+      await again(this.#calls.spend(asked, 0, false));
     }
   }
 
