@@ -6,8 +6,8 @@ import { type Span, without } from "./spans.ts";
 /** While it lasts, every server decides by this rate, and the database's clock runs evenly. */
 export interface Spell extends Span {
   readonly rate: Rate;
-  /** When the rate was surely in force for the first time: the lock's instant was in its bounds then. */
-  readonly setMs: number;
+  /** When all permits are back that were taken before the spell: a decision counts what was taken under an earlier rate. */
+  readonly fullMs: number;
 }
 
 /** The settings that apply to the lock, in the order of their starts. No lock of a run has some by name and by pattern. */
@@ -34,7 +34,11 @@ export function spellsOf(history: History, lock: string): Spell[] {
       Number.POSITIVE_INFINITY,
       ...others.filter(({ startMs }) => startMs > setMs).map(({ startMs }) => startMs),
     );
-    for (const span of without([{ fromMs: setMs, untilMs }], steps)) spells.push({ ...span, rate, setMs });
+    const before = settings.filter((other) => other.startMs <= setMs);
+    const fullMs = setMs + Math.max(...before.map((other) => burstInMs(other.rate)));
+    // Nobody knows what a server makes of the instant between a step of the clock and the next decision.
+    for (const span of without([{ fromMs: setMs, untilMs }], steps))
+      spells.push({ ...span, rate, fullMs: span.fromMs === setMs ? fullMs : Number.POSITIVE_INFINITY });
   }
   return spells;
 }
@@ -42,6 +46,10 @@ export function spellsOf(history: History, lock: string): Spell[] {
 /** The time in which so many permits come back. */
 export function backInMs({ permits, perMs }: Rate, taken: number): number {
   return (taken * perMs) / permits;
+}
+
+function burstInMs(rate: Rate | null): number {
+  return rate ? backInMs(rate, rate.burst) : 0;
 }
 
 export function sameRate(a: Rate | null, b: Rate | null): boolean {

@@ -133,19 +133,16 @@ function longestMs(first: Grant, last: Grant): number {
 function tooSlow(
   lock: string,
   grants: readonly Grant[],
-  { rate, setMs, fromMs, untilMs }: Spell,
+  { rate, fullMs, fromMs, untilMs }: Spell,
   refused: readonly Acquired[],
 ): Breach[] {
-  // Nobody knows what a server makes of the instant between a step of the clock and the next decision.
-  if (fromMs !== setMs) return [];
   const burstMs = backInMs(rate, rate.burst);
   const breaches: Breach[] = [];
   for (const { who, permits, startMs, endMs, retryAfterMs = 0 } of refused) {
     if (startMs < fromMs || endMs > untilMs) continue;
-    // Whatever was taken before, a burst is back by then.
-    let backMs = setMs + burstMs;
+    let backMs = fullMs;
     for (const grant of grants)
-      if (grant.untilMs >= setMs && grant.fromMs <= endMs)
+      if (grant.untilMs >= fromMs && grant.fromMs <= endMs)
         backMs = Math.max(backMs, grant.untilMs) + backInMs(rate, grant.permits);
     const allowedMs = backMs + backInMs(rate, permits) - burstMs;
     const lateMs = startMs + retryAfterMs - allowedMs - UNSURE_MS;
