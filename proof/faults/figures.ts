@@ -10,6 +10,8 @@ const CALLS: readonly Entry["did"][] = [
   "count",
   "read",
   "limit",
+  "rate",
+  "again",
   "take",
   "finish",
   "make",
@@ -22,11 +24,13 @@ export interface Figures {
   /** Calls that failed and may have taken effect. */
   readonly unknown: number;
   readonly grants: number;
+  readonly spends: number;
   readonly increments: number;
   readonly tasksMade: number;
   readonly tasksFinished: number;
   readonly tasksPutOff: number;
   readonly limitsSet: number;
+  readonly ratesSet: number;
   /** Leases. */
   readonly forced: number;
   /** Records. */
@@ -46,11 +50,13 @@ export const NO_FIGURES: Figures = {
   calls: 0,
   unknown: 0,
   grants: 0,
+  spends: 0,
   increments: 0,
   tasksMade: 0,
   tasksFinished: 0,
   tasksPutOff: 0,
   limitsSet: 0,
+  ratesSet: 0,
   forced: 0,
   erased: 0,
   staleWrites: 0,
@@ -70,11 +76,13 @@ export function figuresOf(history: History): Figures {
     calls: calls.length,
     unknown: calls.filter((call) => "outcome" in call && call.outcome === "unknown").length,
     grants: grants.length,
+    spends: grants.filter(({ spends }) => spends).length,
     increments: done.filter(({ to }) => to > 0).length,
     tasksMade: history.of("make").length,
     tasksFinished: finished("done"),
     tasksPutOff: finished("again"),
     limitsSet: history.of("limit").filter(({ outcome }) => outcome === "done").length,
+    ratesSet: history.of("rate").filter(({ outcome }) => outcome === "done").length,
     forced: history.of("force").reduce((sum, { ended }) => sum + ended, 0),
     erased: done.filter(({ to }) => to === 0).length,
     staleWrites: history.of("write").filter(({ accepted }) => !accepted).length,
@@ -101,11 +109,11 @@ export function sum(a: Figures, b: Figures): Figures {
 export function linesOf({ faults, ...figures }: Figures): string[] {
   const aSecond = (figures.calls / (figures.spanMs / 1e3)).toFixed(0);
   const { calls, unknown, grants, increments, tasksMade, tasksFinished, tasksPutOff, staleWrites } = figures;
-  const { limitsSet, forced, erased } = figures;
+  const { spends, limitsSet, ratesSet, forced, erased } = figures;
   return [
     `${calls} calls (${aSecond} a second), ${unknown} with an unknown outcome`,
-    `${grants} grants, ${increments} increments, ${tasksFinished} of ${tasksMade} tasks finished, ${staleWrites} stale writes refused`,
-    `${tasksPutOff} tasks put off, ${limitsSet} limits set, ${forced} leases ended by force, ${erased} records deleted`,
+    `${grants} grants, ${spends} of them spends, ${increments} increments, ${tasksFinished} of ${tasksMade} tasks finished, ${staleWrites} stale writes refused`,
+    `${tasksPutOff} tasks put off, ${limitsSet} limits and ${ratesSet} rates set, ${forced} leases ended by force, ${erased} records deleted`,
     ...[...faults]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(

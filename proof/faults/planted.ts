@@ -203,6 +203,18 @@ export const PLANTED: readonly Planted[] = [
     patches: [corePatch("lets a small request pass a heavy one at the head of the queue")],
   },
   {
+    fault: "lets grants take nothing of a rate",
+    faults: "none",
+    caughtBy: ["never granted faster than allowed"],
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "  if (rate) lock.rateUntilUs = afterTaking(rate, lock.rateUntilUs, claim.permits, clock);\n",
+        to: "",
+      },
+    ],
+  },
+  {
     fault: "tells waiters nothing of what other servers grant",
     faults: "none",
     caughtBy: ["a waiter is told of its grant"],

@@ -12,6 +12,7 @@ import { FencedStore } from "./work/fenced-store.ts";
 import { finals } from "./work/finals.ts";
 import { LOCKS, useLocks } from "./work/locks.ts";
 import { operate } from "./work/operate.ts";
+import { setSteadyRate, spend } from "./work/rates.ts";
 import type { Run } from "./work/run.ts";
 import { makeTasks, work } from "./work/tasks.ts";
 
@@ -45,6 +46,7 @@ export async function play(
   const house = await openHouse({ ...options, history }, stops);
   const { clients } = house;
   const chance = chanceFrom(seed);
+  await setSteadyRate({ history, clients, chance, isOver: () => false });
   const startMs = monotonicMs();
   let enoughMs: number | undefined;
   const isOver = () => enoughMs !== undefined || monotonicMs() - startMs >= forMs;
@@ -60,6 +62,7 @@ export async function play(
     ...Array.from({ length: HANDS }, () => useLocks(run, client, store)),
     count(run, client),
     work(run, client),
+    ...(client.isBare ? [spend(run, client)] : []),
     ...(index % 3 === 0 ? [makeTasks(run, client)] : []),
   ]);
   const faults = only === "none" ? [] : faultsIn(house, only);

@@ -8,12 +8,13 @@ import {
   type LockRecord,
   LockRecordSchema,
   Mode as WireMode,
+  type Rate as WireRate,
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { wronglyRested } from "../faults/checker/rests.ts";
-import { ttlOf } from "../faults/clients/kept-lease.ts";
-import type { Mode, Noted } from "../faults/history/history.ts";
+import { msOf, ttlOf, usOf } from "../faults/clients/kept-lease.ts";
+import type { Mode, Noted, Rate } from "../faults/history/history.ts";
 import { SimClient, sleep } from "./clients/client.ts";
 import type { House } from "./house.ts";
 import { BRIEF } from "./servers/server.ts";
@@ -95,7 +96,9 @@ export async function finals(
   const tasks = history.of("make").map(({ task }) => task);
   const awaited = tasks.filter((task) => !rested.has(task));
   const untilMs = world.nowMs + QUIET_MS_MAX;
-  const all = [...LOCKS, ...COUNTERS, ERASED, ...tasks];
+  const named = [...LOCKS, ...COUNTERS, ERASED];
+  const spent = history.of("acquire").flatMap(({ lock }) => (named.includes(lock) ? [] : lock));
+  const all = [...named, ...new Set(spent), ...tasks];
   const looked = new Map<string, Looked>();
   const isBusy = (name: string, { holders, waiting, status, attemptsLeft }: Looked) =>
     holders + waiting > 0 ||
@@ -160,11 +163,12 @@ async function look({ world }: House, client: SimClient, name: string) {
   const startMs = world.nowMs;
   const { lock } = await client.calls.repeat("getLock", { name });
   if (!lock) throw new Error("There is no answer.");
-  const { limit, holderCount, waiterCount: waiting, lastFencingToken, record } = lock;
+  const { limit, rate, holderCount, waiterCount: waiting, lastFencingToken, record } = lock;
   return {
     startMs,
     endMs: world.nowMs,
     limit: limit?.permits ?? 0,
+    rate: rateOf(rate?.rate),
     holders: holderCount,
     waiting,
     lastToken: String(lastFencingToken),
@@ -188,15 +192,18 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
       owner,
       mode,
       permits,
+      grantedAt,
       end,
     } of answer.claims) {
       if (fencingToken === 0n) continue;
       const of = { token: String(fencingToken), ticket: String(ticketNumber), owner, permits };
+      const grantedUs = usOf(grantedAt);
       const isHeld = state === ClaimState.HELD;
       const now = isHeld
         ? ({ state: "held" } as const)
         : ({ state: "ended", endReason: EndReason[end?.reason ?? 0] as string } as const);
-      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...now };
+      const when = grantedUs !== undefined && { grantedUs };
+      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...when, ...now };
       history.add({ did: "list", who: client.name, lock, startMs, endMs: world.nowMs, ...shown });
     }
     pageToken = answer.nextPageToken;
@@ -230,7 +237,11 @@ const MODE_OF: Readonly<Record<number, Mode>> = {
 function noted({ case: kind, value }: Change["what"]): Pick<Noted, "kind" | "before" | "after"> {
   switch (kind) {
     case "limit":
-      return { kind, before: String(value.from ?? ""), after: String(value.to ?? "") };
+      return {
+        kind,
+        before: limitText(value.from, value.rateFrom),
+        after: limitText(value.to, value.rateTo),
+      };
     case "record":
       return { kind, before: recordText(value.from), after: recordText(value.to) };
     case "forcedRelease":
@@ -238,6 +249,15 @@ function noted({ case: kind, value }: Change["what"]): Pick<Noted, "kind" | "bef
     default:
       return { kind: "", before: "", after: "" };
   }
+}
+
+function limitText(limit: number | undefined, rate: WireRate | undefined): string {
+  const ofRate = rate ? `at ${JSON.stringify(rateOf(rate))}` : "";
+  return [limit ?? "", ofRate].join(" ").trim();
+}
+
+function rateOf(rate: WireRate | undefined): Rate | null {
+  return rate ? { permits: rate.permits, perMs: msOf(rate.per), burst: rate.burst } : null;
 }
 
 function recordText(record: LockRecord | undefined): string {

@@ -84,6 +84,69 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
+    fault: "takes permits of a rate again for a spend that is repeated",
+    patches: [
+      {
+        file: "core/decide.ts",
+        from: '  else if (claim.state === "held") confirm(draft, claim);\n  return asItIs(claim);',
+        to: `  else if (claim.state === "held") confirm(draft, claim);
+  else if (isSpend(claim) && draft.rate)
+    draft.lock.rateUntilUs = Math.max(draft.lock.rateUntilUs, draft.nowUs) + draft.rate.perUs / draft.rate.permits;
+  return asItIs(claim);`,
+      },
+    ],
+  },
+  {
+    fault: "spends twice for a request that comes twice in one transaction",
+    patches: [
+      {
+        file: "core/decide-batch.ts",
+        from: ' || outcome.kind === "waiting" || outcome.kind === "ended") {',
+        to: ' || outcome.kind === "waiting") {',
+      },
+    ],
+  },
+  {
+    fault: "takes nothing of a rate for grants after a wait",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "  if (rate) lock.rateUntilUs = afterTaking(",
+        to: "  if (rate && draft.added.includes(claim)) lock.rateUntilUs = afterTaking(",
+      },
+    ],
+  },
+  {
+    fault: "fills a rate again whenever it is set",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "  draft.rate = effectiveRate(lock, limitRules);\n  if",
+        to: "  draft.rate = effectiveRate(lock, limitRules);\n  lock.rateUntilUs = 0;\n  if",
+      },
+    ],
+  },
+  {
+    fault: "does not write what was taken of a rate if nothing else that is seldom written has changed",
+    patches: [
+      {
+        file: "storage/rows/values.ts",
+        from: "    a.rateUntilUs === b.rateUntilUs &&\n",
+        to: "",
+      },
+    ],
+  },
+  {
+    fault: "does not look again at a lock when its rate allows a grant",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "  return fromUs > clock.atLeastUs ? fromUs : null;",
+        to: "  return fromUs < 0 ? fromUs : null;",
+      },
+    ],
+  },
+  {
     fault: "does not notice a fail-over",
     patches: [
       {

@@ -47,6 +47,10 @@ const ENDS_MS = 60_000;
 /** What a database that loses commits cannot keep. */
 const LOSABLE = [
   "an acknowledged limit stays",
+  "an acknowledged rate stays",
+  "a spend is paid once",
+  "never granted faster than allowed",
+  "nobody is kept from what the rate allows",
   "a compare-and-set is won once",
   "versions never repeat",
   "no replaced value comes back",

@@ -1,7 +1,7 @@
 // What happens in a run, as a list that follows from its seed: what clients do, and what fails. A run that goes wrong is
 // made shorter by leaving steps out.
 
-import type { Mode } from "../faults/history/history.ts";
+import type { Mode, Rate } from "../faults/history/history.ts";
 import { BRIEF } from "./servers/server.ts";
 import { between, type Chance, chanceOf, oneOf } from "./world/chance.ts";
 
@@ -24,6 +24,21 @@ const BRIEFS = [`${BRIEF}0`, `${BRIEF}1`];
 /** Its leases are also ended by force. */
 export const FORCED = "forced";
 export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, POOL, FORCED, ...BRIEFS];
+
+/** Only spent. */
+export const SPENT = "spent/0";
+/** Only spent, and its rate is set for the pattern `paced/*`. */
+export const PACED = "paced/0";
+/** What gets rates. Those behind the first two only in some worlds, and what they match is also held. */
+export const RATED = [SPENT, "paced/*", SEMAPHORE, "pool/*", MUTEXES[1] as string, `${BRIEF}*`, `${TASKS}*`];
+const SPENDABLE = [SPENT, SPENT, SPENT, PACED, PACED, SEMAPHORE, POOL, MUTEXES[1] as string, `${BRIEF}0`];
+/** A permit takes longer to come back than what servers do not know of the clock. */
+const RATES: readonly Rate[] = [
+  { permits: 2, perMs: 1_000, burst: 2 },
+  { permits: 1, perMs: 1_000, burst: 3 },
+  { permits: 5, perMs: 2_000, burst: 2 },
+  { permits: 1, perMs: 2_000, burst: 1 },
+];
 
 /** `hand`: who does it, `atMs`: not before. */
 interface OfClient {
@@ -52,6 +67,27 @@ export interface SetLimit extends OfClient {
   readonly lock: string;
   readonly limit: number;
 }
+/** Sets the rate of a name or a pattern; null removes it. */
+export interface SetRate extends OfClient {
+  readonly do: "rate";
+  readonly target: string;
+  readonly rate: Rate | null;
+}
+export interface Spend extends OfClient {
+  readonly do: "spend";
+  readonly lock: string;
+  readonly permits: number;
+  /** 0: a try. */
+  readonly waitMs: number;
+  /** Whether it waits in a stream of places. */
+  readonly isStreamed: boolean;
+  /** It sends its request twice at once. */
+  readonly isDoubled: boolean;
+  /** When it asks once more after each answer. */
+  readonly againMs: readonly number[];
+  /** As in Hold. */
+  readonly firstMs?: number;
+}
 /** Ends all leases of a lock. */
 export interface Force extends OfClient {
   readonly do: "force";
@@ -78,7 +114,7 @@ export interface Work extends OfClient {
   /** As in Hold. */
   readonly firstMs?: number;
 }
-export type ClientStep = Hold | Count | SetLimit | Force | Erase | Make | Work;
+export type ClientStep = Hold | Spend | Count | SetLimit | SetRate | Force | Erase | Make | Work;
 
 /** `forMs`: until it is mended. */
 export interface Fault {
@@ -179,12 +215,70 @@ export function stepsOf(seed: number): Step[] {
   for (let count = 0; count < faults; count++) steps.push(fault(oneOf(kinds, chance), chance));
   if (isPromoted) steps.push(fault(PROMOTED, chance));
   if (isClockSet) steps.push(fault(CLOCK_SET, chance));
-  return inHaste(steps, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
+  const rated = withRates(steps, narrow !== undefined, chanceOf(seed, "rates"));
+  return inHaste(rated, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
+}
+
+/** In this share of all runs some locks have rates, and clients spend instead of other things that they would do. */
+const RATED_SHARE = 0.35;
+const RATED_TOO_SHARE = 0.3;
+const SPENDS_SHARE = 0.6;
+/** Beside those that take the place of other steps. */
+const SPENDS = 16;
+
+function withRates(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
+  if (chance() >= RATED_SHARE) return [...steps];
+  const spending = steps.map((step) => {
+    const mayBe = step.do !== "fault" && (isNarrow || step.do === "hold");
+    if (!mayBe || chance() >= SPENDS_SHARE) return step;
+    const { hand, atMs } = step;
+    return spend({ hand, atMs }, isNarrow ? SPENT : oneOf(SPENDABLE, chance), chance);
+  });
+  const rates = RATED.flatMap((target, index) =>
+    index < 2 || chance() < RATED_TOO_SHARE ? ratesOf(target, chance) : [],
+  );
+  const more = Array.from({ length: SPENDS }, () => {
+    const base = {
+      hand: Math.floor(chance() * CLIENTS * HANDS),
+      atMs: between(chance, 0, isNarrow ? NARROW_MS : FOR_MS),
+    };
+    return spend(base, isNarrow ? SPENT : oneOf(SPENDABLE, chance), chance);
+  });
+  return [...spending, ...more, ...rates];
+}
+
+/** One is set early, and mostly stays, or is set again. */
+function ratesOf(target: string, chance: Chance): SetRate[] {
+  const usual = oneOf(RATES, chance);
+  const changes = Math.floor(chance() * 3);
+  return Array.from({ length: 1 + changes }, (_, index) => ({
+    do: "rate" as const,
+    hand: Math.floor(chance() * CLIENTS * HANDS),
+    atMs: index === 0 ? between(chance, 0, 300) : between(chance, 0, FOR_MS),
+    target,
+    rate: chance() < 0.7 ? usual : chance() < 0.3 ? null : oneOf(RATES, chance),
+  }));
+}
+
+function spend(base: OfClient, lock: string, chance: Chance): Spend {
+  const kind = chance();
+  const waitMs = kind < 0.5 ? 0 : kind < 0.85 ? between(chance, 100, 3_000) : between(chance, 8_000, 12_000);
+  const agains = Math.max(0, Math.floor(chance() * 5) - 2);
+  return {
+    ...base,
+    do: "spend",
+    lock,
+    permits: chance() < 0.7 ? 1 : 2,
+    waitMs,
+    isStreamed: chance() < 0.5,
+    isDoubled: chance() < 0.25,
+    againMs: Array.from({ length: agains }, () => workMs(chance)),
+  };
 }
 
 function inHaste(steps: readonly Step[], chance: Chance): Step[] {
   return steps.map((step) => {
-    const mayBe = step.do === "hold" || step.do === "work";
+    const mayBe = step.do === "hold" || step.do === "spend" || step.do === "work";
     return mayBe && chance() < HASTE_SHARE ? { ...step, firstMs: between(chance, 0, HASTE_MS_MAX) } : step;
   });
 }

@@ -7,13 +7,17 @@ import { check } from "./check.ts";
 const TTL_MS = 2_000;
 const NEVER_MS = 1e9;
 
+const RATE = { permits: 1, perMs: 1_000, burst: 2 };
+
 /** What each kind of entry has if the history does not say otherwise. Later entries have later times. */
 const USUAL = {
   nothing: {},
   acquire: { lock: "a", mode: "permit", permits: 1, requestId: "", asksOnce: true, outcome: "granted" },
   hold: { lock: "a", mode: "permit", permits: 1 },
   release: { lock: "a", outcome: "released" },
+  again: { lock: "a", requestId: "x", outcome: "granted" },
   limit: { lock: "a", outcome: "done" },
+  rate: { target: "a", rate: RATE, outcome: "done" },
   force: { lock: "a", outcome: "done", ended: 0 },
   count: { lock: "n", outcome: "done" },
   read: { lock: "n" },
@@ -90,6 +94,34 @@ test("a history that keeps all promises has no breach", () => {
     { did: "acquire", lock: "f", outcome: "refused", reason: "LEASE_LOST", toldMs: 100, endMs: 2_000 },
     { did: "force", lock: "f", ended: 1 },
     { did: "hold", lock: "f", token: "2", endMs: 1_000 },
+    // A burst at once, then one each second; what was spent is told again.
+    { did: "rate", target: "r" },
+    ...[1, 2, 3].map(
+      (token): Short => ({
+        ...{
+          did: "acquire",
+          lock: "r",
+          token: String(token),
+          requestId: `r${token}`,
+          who: "A",
+          spends: true,
+        },
+        ...{
+          startMs: 900 + 10 * token + (token === 3 ? 1_000 : 0),
+          endMs: 905 + 10 * token + (token === 3 ? 1_000 : 0),
+        },
+      }),
+    ),
+    { did: "again", lock: "r", requestId: "r1", first: "1", token: "1" },
+    {
+      did: "acquire",
+      lock: "r",
+      outcome: "refused",
+      reason: "RATE",
+      retryAfterMs: 900,
+      startMs: 990,
+      endMs: 995,
+    },
     { did: "heal" },
     // Repeated, and refused while its first attempt was under way.
     { did: "acquire", lock: "q", outcome: "refused", reason: "BUSY", who: "A", startMs: 0, endMs: 3_000 },
@@ -100,6 +132,14 @@ test("a history that keeps all promises has no breach", () => {
     { did: "list", lock: "t", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" },
     { did: "list", lock: "t", token: "2", ticket: "2", owner: "A", endReason: "RELEASED" },
     { did: "list", lock: "f", token: "1", ticket: "1", owner: "A", endReason: "FORCE_RELEASED" },
+    ...[1, 2, 3].map(
+      (token): Short => ({
+        ...{ did: "list", lock: "r", token: String(token), ticket: String(token), owner: "A" },
+        endReason: "SPENT",
+      }),
+    ),
+    { did: "note", target: "r", after: "1" },
+    { did: "final", lock: "r", rate: RATE, lastToken: "3" },
     { did: "note", kind: "forced release", target: "f" },
     { did: "note", after: "2" },
     { did: "note", target: "p*", after: "0" },
@@ -134,6 +174,9 @@ test("a task that was put off while the clock was wrong may rest for long", () =
 const listed = { did: "list", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" } as const;
 const state = (status: number, version: number) => `{"status":"${status}","version":"${version}"}`;
 const held = (token: string, more: object = {}): Short => ({ did: "hold", token, endMs: NEVER_MS, ...more });
+
+const rated: Short = { did: "rate" };
+const spent = (token: string, more: object = {}): Short => ({ did: "acquire", spends: true, token, ...more });
 
 describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
   [
@@ -222,6 +265,66 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
         { did: "note", kind: "record", target: "n", after: state(1, 2) },
         { did: "note", kind: "record", target: "n", before: state(1, 1), after: state(2, 3) },
       ],
+    ],
+  ],
+  [
+    "never granted faster than allowed",
+    [
+      [rated, spent("1"), spent("2"), spent("3")],
+      [rated, spent("1", { permits: 3 })],
+      // By the database's clock, and although the same rate was set again.
+      [
+        rated,
+        spent("1", { startMs: 1_000, endMs: 2_000, grantedUs: 5e6, permits: 2 }),
+        { did: "rate", startMs: 2_001, endMs: 2_002 },
+        spent("2", { startMs: 3_000, endMs: 9_000, grantedUs: 5.7e6 }),
+      ],
+      // Nobody was told of the second one.
+      [
+        rated,
+        spent("1"),
+        { ...listed, token: "2", ticket: "2", startMs: 60, endMs: 61 },
+        spent("3", { startMs: 50, endMs: 55 }),
+      ],
+    ],
+  ],
+  [
+    "a spend is paid once",
+    [
+      [spent("1"), { did: "again", first: "1", token: "2" }],
+      [spent("1"), { did: "again", first: "1", outcome: "refused", reason: "RATE" }],
+    ],
+  ],
+  [
+    "nobody is kept from what the rate allows",
+    [
+      [
+        rated,
+        { did: "acquire", outcome: "refused", reason: "RATE", startMs: 2_400, endMs: 2_401 },
+        listed,
+        { did: "final" },
+      ],
+      [
+        rated,
+        spent("1", { startMs: 4_000, endMs: 4_001 }),
+        {
+          did: "acquire",
+          outcome: "refused",
+          reason: "RATE",
+          retryAfterMs: 500,
+          startMs: 4_100,
+          endMs: 4_101,
+        },
+        listed,
+        { did: "final" },
+      ],
+    ],
+  ],
+  [
+    "an acknowledged rate stays",
+    [
+      [rated, { did: "final", rate: null }],
+      [rated, { did: "rate", rate: null }, { did: "final", rate: RATE }],
     ],
   ],
   [
@@ -448,6 +551,21 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       expect(rulesBroken(...history)).toContain(rule);
     },
   );
+});
+
+test.each<[why: string, ...told: Short[]]>([
+  ["others are set meanwhile", rated, spent("1", { permits: 2 }), { did: "rate", rate: null }, spent("2")],
+  [
+    "another one may be set later",
+    { did: "rate", rate: null, outcome: "unknown" },
+    rated,
+    spent("1", { permits: 3 }),
+  ],
+  ["some servers may not know of it", { did: "rate", outcome: "unknown" }, spent("1", { permits: 3 })],
+  ["the clock is set", rated, spent("1", { permits: 2 }), { did: "step" }, spent("2")],
+  ["time passes", rated, spent("1", { permits: 2 }), spent("2", { startMs: 700, endMs: 801 })],
+])("a rate is not broken if %s", (_, ...told) => {
+  expect(rulesBroken(...told)).not.toContain("never granted faster than allowed");
 });
 
 describe("a history with a lost tail", () => {

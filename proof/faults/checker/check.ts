@@ -9,6 +9,7 @@ import { withLostTails } from "./lost-tail.ts";
 import { order } from "./order.ts";
 import { progress } from "./progress.ts";
 import { quiet } from "./quiet.ts";
+import { rates } from "./rates.ts";
 import { rests } from "./rests.ts";
 import { tasks } from "./tasks.ts";
 import { tokens } from "./tokens.ts";
@@ -26,6 +27,7 @@ export function check(history: History, ttlMs: number): Breach[] {
     ...tokens(history),
     ...order(history),
     ...kept(told),
+    ...rates(told),
     ...tasks(told),
     ...rests(told),
     ...writes(history),

@@ -30,6 +30,8 @@ function lost(entry: Entry): Entry | undefined {
       return { ...entry, ended: 0, outcome: "unknown" };
     case "release":
     case "limit":
+    case "rate":
+    case "again":
     case "make":
     case "finish":
       return { ...entry, outcome: "unknown" };

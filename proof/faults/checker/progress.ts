@@ -1,9 +1,11 @@
 // Nobody waits for ever while what he waits for is free: while somebody waits for a lock, it is not left alone for longer
-// than a ttl and a little, beside the time of faults. A lease that its client lost before it could use it takes its ttl.
+// than a ttl and a little, beside the time of faults. A lease that its client lost before it could use it takes its ttl. The
+// rate of a lock may keep it free for as long as the permits of one claim take to come back.
 
 import type { Acquired, History, LimitSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { SOON_MS } from "./quiet.ts";
+import { backInMs, ratesOf } from "./rate-settings.ts";
 import { common, type Span, totalMs, union, without } from "./spans.ts";
 
 export function progress(history: History, ttlMs: number): Breach[] {
@@ -18,11 +20,14 @@ export function progress(history: History, ttlMs: number): Breach[] {
       ...granted.map(({ endMs }) => ({ fromMs: endMs, untilMs: endMs })),
     ]);
     const waits = union(calls.map(spanOf));
+    const permitsMax = Math.max(...calls.map(({ permits }) => permits));
+    const paces = ratesOf(history, lock).map(({ rate }) => (rate ? backInMs(rate, permitsMax) : 0));
+    const graceMs = ttlMs + Math.max(0, ...paces);
     const last = history.of("final").find((final) => final.lock === lock)?.lastToken;
     for (const idle of without(without(waits, pauses(settings.get(lock) ?? [])), used)) {
       const beside = idle.untilMs - idle.fromMs - totalMs(common([idle], faults));
       const unused = unusedIn(idle, calls, granted, last);
-      if (beside <= ttlMs * (1 + unused) + SOON_MS) continue;
+      if (beside <= graceMs * (1 + unused) + SOON_MS) continue;
       const what = `${lock}: free for ${(beside / 1e3).toFixed(1)} s beside faults and ${unused} unused leases, while somebody waited`;
       breaches.push({ rule: "nobody waits for ever for what is free", what });
     }

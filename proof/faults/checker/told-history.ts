@@ -38,8 +38,10 @@ function claims(history: History, listed: ReadonlyMap<string, readonly Listed[]>
       breaches.push({ rule: RULE, what: `${lock}: ${token} has the ${field} ${found} instead of ${value}` });
     }
   };
-  for (const { lock, token, outcome, who: owner, mode, permits } of history.of("acquire"))
-    if (outcome === "granted") must(lock, token as string, { owner, mode, permits });
+  for (const { lock, token, outcome, who: owner, mode, permits, spends } of history.of("acquire")) {
+    const ended = spends && { endReason: "SPENT" };
+    if (outcome === "granted") must(lock, token as string, { owner, mode, permits, ...ended });
+  }
   for (const { taken, who: owner } of history.of("take"))
     for (const { task, token } of taken) must(task, token, { owner });
   for (const { lock, token, outcome } of history.of("release"))
@@ -97,11 +99,14 @@ function changes(history: History): Breach[] {
   const breaches: Breach[] = [];
   const breach = (what: string) => breaches.push({ rule: RULE, what });
   const limits = Map.groupBy(history.of("limit"), ({ lock, pattern }) => pattern ?? lock);
-  for (const [target, calls] of limits) {
+  const rates = Map.groupBy(history.of("rate"), ({ target }) => target);
+  for (const target of new Set([...limits.keys(), ...rates.keys()])) {
     const notes = history.of("note").filter(isOf("limit", target));
     for (const wrong of breaks(notes)) breach(`${target}: ${wrong}`);
+    const calls = limits.get(target) ?? [];
     // A pattern has one entry for each lock.
-    const settings = calls.filter(({ lock }) => lock === calls[0]?.lock);
+    const ofOneLock = calls.filter(({ lock }) => lock === calls[0]?.lock);
+    const settings = [...ofOneLock, ...(rates.get(target) ?? [])];
     const done = settings.filter(({ outcome }) => outcome === "done").length;
     if (notes.length < done || notes.length > settings.length)
       breach(`${target}: ${notes.length} changes are listed of ${done} to ${settings.length}`);

@@ -8,8 +8,8 @@ import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
 import { BareCalls, type RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
-import { KeptLease, lasting, ttlOf } from "./kept-lease.ts";
-import { Repeated } from "./repeated.ts";
+import { KeptLease, lasting, msOf, ttlOf, usOf } from "./kept-lease.ts";
+import { type Refused, Repeated } from "./repeated.ts";
 
 const MODES: Readonly<Record<string, Mode>> = {
   permit: Mode.PERMIT,
@@ -34,7 +34,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       ? await calls.acquireTwice(acquire)
       : [await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs))];
     const grantedToo = other && "lease" in other ? String(other.lease.fencingToken) : undefined;
-    if ("refusal" in outcome) return { refused: { reason: outcome.refusal, isRepeated: outcome.isRepeated } };
+    if ("refusal" in outcome) return refused(outcome);
     const toldMs = monotonicMs();
     const kept = await KeptLease.confirmed(outcome, calls, (atMs) => lost(lock, atMs));
     if (kept === "gone") return { refused: { reason: "LEASE_LOST", toldMs } };
@@ -42,6 +42,14 @@ const verbs: Readonly<Record<string, Verb>> = {
     leases.set(lock, kept);
     answer({ granted: { token: kept.token, leaseId: kept.leaseId }, ...(grantedToo && { grantedToo }) });
     return undefined;
+  },
+  async spend({ name, permits, requestId, waitMs, isStreamed, isAgain }) {
+    if (isAgain) calls.next();
+    const asked = { name, mode: Mode.PERMIT, permits, requestId, terms: { owner } };
+    const outcome = await calls.spend(asked, waitMs, isStreamed);
+    if ("refusal" in outcome) return refused(outcome);
+    const { fencingToken, spentAt } = outcome;
+    return { spent: { token: String(fencingToken), permits, requestId, grantedUs: usOf(spentAt) } };
   },
   async capture({ lock, prefix, requestId, ttlMs, waitMs, statusIfLost, ifStatus }) {
     const request = {
@@ -78,8 +86,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   async getLock({ name }) {
     const { lock } = await calls.repeat("getLock", { name });
     const record = lock?.record;
+    const rate = lock?.rate?.rate;
     return {
       limit: lock?.limit?.permits,
+      ...(rate && { rate: { permits: rate.permits, perMs: msOf(rate.per), burst: rate.burst } }),
       holderCount: lock?.holderCount,
       waiting: lock?.waiterCount,
       lastToken: String(lock?.lastFencingToken),
@@ -106,22 +116,33 @@ const verbs: Readonly<Record<string, Verb>> = {
     const { deleted } = await calls.once("deleteRecord", { name, expectedVersion: BigInt(ifVersion) });
     return { deleted };
   },
-  async setLimit({ name, pattern, limit }) {
-    const target = name === undefined ? { case: "pattern", value: pattern } : { case: "name", value: name };
+  setLimit: (asked) => {
+    const { limit } = asked;
     const newLimit = limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit };
-    const { version } = await calls.once("setLimit", {
-      target,
-      newLimit,
-      reason: "a run",
-    } as RequestOf<"setLimit">);
-    return { version: String(version) };
+    return set(asked, { newLimit });
   },
+  setRate: (asked) => {
+    const { permits, perMs, burst } = asked.rate;
+    return set(asked, { newRate: { case: "rate", value: { permits, per: ttlOf(perMs), burst } } });
+  },
+  unsetRate: (asked) => set(asked, { newRate: { case: "unsetRate", value: {} } }),
   async forceRelease({ name, reason }) {
     const target = { case: "name", value: name } as const;
     const { ended, remaining } = await calls.once("forceRelease", { target, reason });
     return { ended: ended.length, remaining };
   },
 };
+
+async function set({ name, pattern }: Command, setting: object) {
+  const target = name === undefined ? { case: "pattern", value: pattern } : { case: "name", value: name };
+  const request = { target, ...setting, reason: "a run" } as RequestOf<"setLimit">;
+  const { version, serversBehind } = await calls.once("setLimit", request);
+  return { version: String(version), serversBehind };
+}
+
+function refused({ refusal: reason, ...more }: Refused) {
+  return { refused: { reason, ...more } };
+}
 
 function lost(lock: string, atMs: number): void {
   leases.delete(lock);

@@ -32,6 +32,15 @@ export interface Wanted {
   readonly isDoubled?: boolean;
 }
 
+export interface WantedSpend {
+  readonly lock: string;
+  readonly permits: number;
+  /** 0: a try. */
+  readonly waitMs: number;
+  /** Whether it waits in a stream of places. */
+  readonly isStreamed: boolean;
+}
+
 /** After its watch has failed. */
 const WATCHES_AGAIN_MS = 500;
 /** For the timers of a process that has been frozen. */
@@ -227,6 +236,46 @@ export class Client {
       if (!(error instanceof Failed)) throw error;
       this.#history.add({ ...call, endMs: monotonicMs(), outcome: "unknown" });
       return undefined;
+    }
+  }
+
+  /** Of a bare client. Resolves with how to ask for it again; undefined: nothing was spent. */
+  async spend(wanted: WantedSpend): Promise<(() => Promise<void>) | undefined> {
+    const { lock, permits } = wanted;
+    const requestId = this.id();
+    const asked = { do: "spend", ...wanted, lock: requestId, name: lock, requestId };
+    const of = { who: this.name, lock, requestId } as const;
+    const call = { ...of, did: "acquire", mode: "permit", permits, asksOnce: true, spends: true } as const;
+    const startMs = monotonicMs();
+    const { spent, refused } = await this.#askToSpend(asked);
+    const times = { startMs, endMs: monotonicMs() };
+    if (!spent) {
+      const { isRepeated = true, ...why } = refused ?? {};
+      this.#history.add({ ...call, ...times, outcome: isRepeated ? "unknown" : "refused", ...why });
+      return undefined;
+    }
+    const { token: first, grantedUs } = spent;
+    this.#history.add({ ...call, ...times, outcome: "granted", token: first, grantedUs });
+    return async () => {
+      const startMs = monotonicMs();
+      const { spent, refused } = await this.#askToSpend({ ...asked, waitMs: 0, isAgain: true });
+      const answer = spent
+        ? ({ outcome: "granted", token: spent.token } as const)
+        : ({ outcome: refused ? "refused" : "unknown", ...refused } as const);
+      this.#history.add({ did: "again", ...of, first, startMs, endMs: monotonicMs(), ...answer });
+    };
+  }
+
+  /** Without an answer: neither. */
+  async #askToSpend(asked: Json) {
+    try {
+      return (await this.ask(asked)) as {
+        readonly spent?: { readonly token: string; readonly grantedUs: number };
+        readonly refused?: { readonly reason: string; readonly isRepeated: boolean };
+      };
+    } catch (error) {
+      failed(error);
+      return {};
     }
   }
 

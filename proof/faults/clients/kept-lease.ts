@@ -109,6 +109,13 @@ export function lasting(ms: number) {
   return { case: "ttl" as const, value: ttlOf(ms) };
 }
 
-function msOf(duration: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
+/** A time of the database's clock. */
+export function usOf(
+  time: { readonly seconds: bigint; readonly nanos: number } | undefined,
+): number | undefined {
+  return time && Number(time.seconds) * 1e6 + time.nanos / 1e3;
+}
+
+export function msOf(duration: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
   return duration ? Number(duration.seconds) * 1_000 + duration.nanos / 1e6 : Number.POSITIVE_INFINITY;
 }

@@ -2,12 +2,12 @@
 // worth it.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClaimEnd, Lease, Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Refusal, Spent } from "#proto/rowlock/v1/lock_pb.js";
 import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { BareCalls, RequestOf, ResponseOf } from "../../../clients/typescript/src/bare/index.ts";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
-import { ttlOf } from "./kept-lease.ts";
+import { msOf, ttlOf } from "./kept-lease.ts";
 
 const CALL_MS = 2_000;
 const REPEATED_FOR_MS = 20_000;
@@ -24,7 +24,13 @@ export interface Leased {
   readonly sentMs: number;
 }
 /** `isRepeated`: an earlier call failed, and may be granted later although this one was refused. */
-export type Outcome = Leased | { readonly refusal: string; readonly isRepeated: boolean };
+export interface Refused {
+  readonly refusal: string;
+  readonly isRepeated: boolean;
+  /** If the rate was in the way. */
+  readonly retryAfterMs?: number;
+}
+export type Outcome = Leased | Refused;
 
 export class Repeated {
   readonly #servers: readonly BareCalls[];
@@ -84,11 +90,36 @@ export class Repeated {
       const timeout = isRepeated ? waitMs + CALL_MS : firstMs;
       for await (const { update } of this.#here.stream("waitInQueue", request, { timeout })) {
         if (update.case === "granted") return { lease: update.value, sentMs };
-        if (update.case === "refusal" || update.case === "ended")
-          return { refusal: whyNot(update), isRepeated };
+        if (update.case === "refusal" || update.case === "ended") return { ...whyNot(update), isRepeated };
       }
       throw new RowlockError("CONNECTION_LOST", "UNAVAILABLE", "The stream ended without a result.");
     });
+  }
+
+  /** Only takes permits of the rate. `waitMs`: 0 tries. It waits in its call, or in a stream of places. */
+  async spend(
+    asked: AcquireRequest,
+    waitMs: number,
+    isStreamed: boolean,
+    firstMs = waitMs + CALL_MS,
+  ): Promise<Spent | Refused> {
+    const spend = { ...(asked as object), spendOnly: true };
+    const whenBusy = waitMs > 0 && { whenBusy: { case: "wait", value: { maxWait: ttlOf(waitMs) } } };
+    return await this.#passing(waitMs + REPEATED_FOR_MS, async (isRepeated) => {
+      const timeout = isRepeated ? waitMs + CALL_MS : firstMs;
+      const outcome =
+        isStreamed && waitMs > 0
+          ? await this.#streamed({ ...spend, maxWait: ttlOf(waitMs) }, timeout)
+          : (await this.once("acquire", { ...spend, ...whenBusy } as AcquireRequest, timeout)).outcome;
+      return outcome.case === "spent" ? outcome.value : { ...whyNot(outcome), isRepeated };
+    });
+  }
+
+  async #streamed(asked: object, timeout: number) {
+    const request = { target: { case: "request", value: asked } } as RequestOf<"waitInQueue">;
+    for await (const { update } of this.#here.stream("waitInQueue", request, { timeout }))
+      if (update.case !== "position") return update;
+    throw new RowlockError("CONNECTION_LOST", "UNAVAILABLE", "The stream ended without a result.");
   }
 
   /** `isRepeated`: an earlier answer was lost, so leases that it had may have ended since, or be given later. */
@@ -146,9 +177,7 @@ async function acquireAt(
 ): Promise<Outcome> {
   const sentMs = monotonicMs();
   const { outcome } = await server.call("acquire", request, { timeout });
-  return outcome.case === "lease"
-    ? { lease: outcome.value, sentMs }
-    : { refusal: whyNot(outcome), isRepeated };
+  return outcome.case === "lease" ? { lease: outcome.value, sentMs } : { ...whyNot(outcome), isRepeated };
 }
 
 function settledValue<Value>(settled: PromiseSettledResult<Value>): Value {
@@ -156,8 +185,12 @@ function settledValue<Value>(settled: PromiseSettledResult<Value>): Value {
   return settled.value;
 }
 
-function whyNot({ case: kind, value }: { case: string | undefined; value?: unknown }): string {
-  const names = kind === "refusal" ? RefusalReason : EndReason;
-  const { reason } = value as Refusal | ClaimEnd;
-  return names[reason] ?? String(reason);
+function whyNot({ case: kind, value }: { case: string | undefined; value?: unknown }) {
+  if (kind !== "refusal") {
+    const { reason } = value as ClaimEnd;
+    return { refusal: EndReason[reason] ?? String(reason) };
+  }
+  const { reason, retryAfter } = value as Refusal;
+  const refusal = RefusalReason[reason] ?? String(reason);
+  return reason === RefusalReason.RATE ? { refusal, retryAfterMs: msOf(retryAfter) } : { refusal };
 }

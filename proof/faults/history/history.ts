@@ -20,15 +20,33 @@ export interface Acquired extends Call {
   readonly requestId: string;
   /** The client asks for it with this request id alone. A library may ask anew after a lease that it lost on its way. */
   readonly asksOnce: boolean;
+  /** It only takes permits of the lock's rate, so nobody holds anything. */
+  readonly spends?: true;
   /** An earlier try with this request id was not answered, and may yet be decided, even after a refusal. */
   readonly isRepeated?: boolean;
   readonly outcome: "granted" | "refused" | "unknown";
   /** If it was granted. */
   readonly token?: string;
+  /** When, by the database's clock, if the answer of a spend said so. */
+  readonly grantedUs?: number;
   /** Why it was refused. */
   readonly reason?: string;
+  /** From when on after the answer the rate allows it, if that was in the way. */
+  readonly retryAfterMs?: number;
   /** A waiter was told at this time that it had been granted; it came for the lease at once, and found none. */
   readonly toldMs?: number;
+}
+
+/** A spend that was answered, and asked for again with its request id. */
+export interface SpentAgain extends Call {
+  readonly did: "again";
+  readonly lock: string;
+  readonly requestId: string;
+  /** What the first answer said. */
+  readonly first: string;
+  readonly outcome: "granted" | "refused" | "unknown";
+  readonly token?: string;
+  readonly reason?: string;
 }
 
 /**
@@ -60,6 +78,22 @@ export interface LimitSet extends Call {
   readonly limit: number;
   /** For all locks that match it, each of which has an entry of its own. */
   readonly pattern?: string;
+  readonly outcome: "done" | "unknown";
+}
+
+export interface Rate {
+  readonly permits: number;
+  readonly perMs: number;
+  readonly burst: number;
+}
+
+export interface RateSet extends Call {
+  readonly did: "rate";
+  /** A name, or a pattern with its star. */
+  readonly target: string;
+  /** null: it was removed. */
+  readonly rate: Rate | null;
+  /** `unknown` also if some servers may not know of it yet. */
   readonly outcome: "done" | "unknown";
 }
 
@@ -178,6 +212,7 @@ export interface Final extends Call {
   readonly did: "final";
   readonly lock: string;
   readonly limit: number;
+  readonly rate?: Rate | null;
   readonly holders: number;
   readonly waiting: number;
   readonly lastToken: string;
@@ -208,6 +243,8 @@ export interface Listed extends Call {
   readonly principal?: string;
   readonly mode: Mode;
   readonly permits: number;
+  /** When it was granted, by the database's clock. */
+  readonly grantedUs?: number;
   /** If it has ended. */
   readonly endReason?: string;
 }
@@ -231,9 +268,11 @@ export interface Unanswered extends Call {
 export type Entry =
   | Unanswered
   | Acquired
+  | SpentAgain
   | Held
   | Released
   | LimitSet
+  | RateSet
   | Forced
   | Counted
   | Read

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { wronglyRested } from "../checker/rests.ts";
 import { type Client, Failed } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
-import type { Mode } from "../history/history.ts";
+import type { Mode, Rate } from "../history/history.ts";
 import { type Run, TTL_MS } from "./run.ts";
 import { TASKS, work } from "./tasks.ts";
 
@@ -68,6 +68,8 @@ interface Look {
   readonly startMs: number;
   readonly endMs: number;
   readonly limit: number;
+  /** undefined: the client does not say. */
+  readonly rate?: Rate | null;
   readonly holders: number;
   readonly waiting: number;
   readonly lastToken: string;
@@ -111,6 +113,7 @@ async function look(client: Client, name: string): Promise<Look> {
     startMs,
     endMs: monotonicMs(),
     limit: lock.limit as number,
+    ...(client.isBare && { rate: (lock.rate as Rate | undefined) ?? null }),
     holders: lock.holderCount as number,
     waiting: lock.waiting as number,
     lastToken: lock.lastToken as string,
@@ -156,20 +159,30 @@ async function noted({ history, clients }: Run): Promise<void> {
   if (!lister) return;
   const startMs = monotonicMs();
   const { changes } = (await lister.ask({ do: "listChanges", prefix: "" })) as {
-    changes: readonly { kind: string; name?: string; pattern?: string; from?: unknown; to?: unknown }[];
+    changes: readonly ShownChange[];
   };
   const endMs = monotonicMs();
-  for (const { kind, name, pattern, from, to } of changes.toReversed())
+  for (const { kind, name, pattern, from, to, rateFrom, rateTo } of changes.toReversed())
     history.add({
       did: "note",
       who: lister.name,
       kind,
       target: name ?? pattern ?? "",
-      before: textOf(from),
-      after: textOf(to),
+      before: [textOf(from), textOf(rateFrom)].join(" ").trim(),
+      after: [textOf(to), textOf(rateTo)].join(" ").trim(),
       startMs,
       endMs,
     });
+}
+
+interface ShownChange {
+  readonly kind: string;
+  readonly name?: string;
+  readonly pattern?: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+  readonly rateFrom?: unknown;
+  readonly rateTo?: unknown;
 }
 
 /** What a change shows of before or after, so that it can be compared; "": nothing. */

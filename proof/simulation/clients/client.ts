@@ -1,10 +1,10 @@
 // One client: does its steps with bare calls at several servers, keeps leases by the rule of the contract with a margin of
 // 0, and writes down what it asks, is told and believes. It can be frozen, and killed and replaced.
 
-import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import { type Spent, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
-import { KeptLease, lasting, ttlOf } from "../../faults/clients/kept-lease.ts";
-import { Repeated } from "../../faults/clients/repeated.ts";
+import { KeptLease, lasting, ttlOf, usOf } from "../../faults/clients/kept-lease.ts";
+import { type Refused, Repeated } from "../../faults/clients/repeated.ts";
 import type { Entry, History, Mode } from "../../faults/history/history.ts";
 import type { FencedStore } from "../../faults/work/fenced-store.ts";
 import type { Network } from "../servers/network.ts";
@@ -20,6 +20,8 @@ import {
   POOL,
   SERVERS,
   type SetLimit,
+  type SetRate,
+  type Spend,
   TASKS,
   TTL_MS,
   type Work,
@@ -91,11 +93,17 @@ export class SimClient {
       case "hold":
         await this.#hold(step);
         break;
+      case "spend":
+        await this.#spend(step);
+        break;
       case "count":
         await this.#count(step);
         break;
       case "limit":
         await this.#limit(step);
+        break;
+      case "rate":
+        await this.#rate(step);
         break;
       case "force":
         await this.#force(step);
@@ -186,7 +194,7 @@ export class SimClient {
       const outcome = await (waitMs === 0
         ? this.#calls.acquire(acquire, firstMs)
         : this.#calls.wait(acquire, Math.round(waitMs), firstMs));
-      if ("refusal" in outcome) return { outcome: "refused", reason: outcome.refusal, ...wasRepeated() };
+      if ("refusal" in outcome) return { ...refused(outcome), ...wasRepeated() };
       const toldMs = world.nowMs;
       const confirmed = await KeptLease.confirmed(outcome, this.#calls, lost);
       if (typeof confirmed === "string")
@@ -216,6 +224,38 @@ export class SimClient {
     }
     belief.end(world.nowMs);
     await this.#release({ did: "release", lock, token }, kept);
+  }
+
+  async #spend({ lock, permits, waitMs, isStreamed, isDoubled, againMs, firstMs }: Spend): Promise<void> {
+    const requestId = this.id();
+    const asked = { name: lock, mode: WireMode.PERMIT, permits, requestId, terms: { owner: this.name } };
+    const call = { did: "acquire", lock, mode: "permit", permits, requestId, asksOnce: true, spends: true };
+    const { repeats } = this.#calls;
+    const wasRepeated = () => ({ isRepeated: lock.startsWith(BRIEF) || this.#calls.repeats > repeats });
+    let first: string | undefined;
+    const ask = (ms: number) => this.#calls.spend(asked, Math.round(ms), isStreamed, firstMs);
+    const other = isDoubled ? ask(waitMs) : undefined;
+    other?.catch(() => {});
+    await this.#write(call, { outcome: "unknown" }, async () => {
+      const outcome = await ask(waitMs);
+      if ("refusal" in outcome) return { ...refused(outcome), ...wasRepeated() };
+      first = String(outcome.fencingToken);
+      return { outcome: "granted", token: first, grantedUs: usOf(outcome.spentAt), ...wasRepeated() };
+    });
+    // Calls on brief locks may be forgotten.
+    if (first === undefined || lock.startsWith(BRIEF)) return;
+    const again = (answer: Promise<Spent | Refused>) =>
+      this.#write({ did: "again", lock, requestId, first }, { outcome: "unknown" }, async () => {
+        const outcome = await answer;
+        if ("refusal" in outcome) return { outcome: "refused", reason: outcome.refusal };
+        return { outcome: "granted", token: String(outcome.fencingToken) };
+      });
+    if (other) await again(other);
+    for (const ms of againMs) {
+      await sleep(ms);
+      this.#calls.next();
+      await again(this.#calls.spend(asked, 0, false));
+    }
   }
 
   #believe(what: object, kept: KeptLease): Belief {
@@ -322,6 +362,20 @@ export class SimClient {
     });
   }
 
+  async #rate({ target: to, rate }: SetRate): Promise<void> {
+    const target = { case: to.endsWith("*") ? ("pattern" as const) : ("name" as const), value: to };
+    await this.#write({ did: "rate", target: to, rate }, { outcome: "unknown" }, async () => {
+      const { serversBehind } = await this.#calls.once("setLimit", {
+        target,
+        newRate: rate
+          ? { case: "rate", value: { permits: rate.permits, per: ttlOf(rate.perMs), burst: rate.burst } }
+          : { case: "unsetRate", value: {} },
+        reason: "a run",
+      });
+      return { outcome: serversBehind > 0 ? "unknown" : "done" };
+    });
+  }
+
   async #make({ task, attempts, restMs }: Make): Promise<void> {
     const call = { did: "make", task, attempts, restMs, isCounted: true };
     await this.#write(call, { outcome: "unknown" }, async () => {
@@ -379,6 +433,10 @@ export class SimClient {
       });
     }
   }
+}
+
+function refused({ refusal: reason, retryAfterMs }: Refused) {
+  return { outcome: "refused", reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 export function sleep(ms: number): Promise<void> {

@@ -1,0 +1,174 @@
+// Rates: in no span of time are more permits of a lock granted than its rate allows, and nobody is kept for longer than it
+// keeps them. A spend that is repeated gets the answer that it had, and pays nothing.
+
+import type { Acquired, History, RateSet } from "../history/history.ts";
+import type { Breach } from "./breach.ts";
+import { backInMs, ratesOf, type Spell, sameRate, spellsOf } from "./rate-settings.ts";
+
+/** What a server may not know of the database's clock when it decides, and what clocks may drift apart meanwhile. */
+const UNSURE_MS = 250;
+const DRIFT = 0.001;
+
+export function rates(history: History): Breach[] {
+  const breaches = [...again(history), ...keptRates(history)];
+  const locks = new Set([
+    ...history.of("acquire").map(({ lock }) => lock),
+    ...history.of("list").map(({ lock }) => lock),
+  ]);
+  for (const lock of locks) {
+    const spells = spellsOf(history, lock);
+    if (spells.length === 0) continue;
+    const grants = grantsOf(history, lock);
+    const refused = history.of("acquire").filter((call) => call.lock === lock && call.reason === "RATE");
+    for (const spell of spells) {
+      breaches.push(...tooFast(lock, grants, spell));
+      if (areAllListed(history, lock)) breaches.push(...tooSlow(lock, grants, spell, refused));
+    }
+  }
+  return breaches;
+}
+
+/** Whether also those grants are known that nobody was told of. */
+function areAllListed(history: History, lock: string): boolean {
+  if (history.of("list").length === 0) return false;
+  return history.of("final").some((final) => final.lock === lock && !final.isForgetful);
+}
+
+function again(history: History): Breach[] {
+  return history
+    .of("again")
+    .filter(({ outcome, first, token }) => outcome !== "unknown" && token !== first)
+    .map(({ lock, requestId, first, token, reason }) => ({
+      rule: "a spend is paid once",
+      what: `${lock}: ${requestId} was told ${first} and then ${token ?? reason}`,
+    }));
+}
+
+/** A grant was decided between the two; `grantedUs`: null: nobody said when by the database's clock. */
+interface Grant {
+  readonly token: bigint;
+  readonly permits: number;
+  readonly grantedUs: number | null;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** In the order of their tokens, which is that of the decisions. */
+function grantsOf(history: History, lock: string): Grant[] {
+  const known = new Map<bigint, Grant>();
+  const listed = history.byLock("list").get(lock) ?? [];
+  for (const { token, mode, permits, grantedUs = null, startMs } of listed)
+    known.set(BigInt(token), {
+      token: BigInt(token),
+      permits: mode === "permit" ? permits : 1,
+      grantedUs,
+      fromMs: Number.NEGATIVE_INFINITY,
+      untilMs: startMs,
+    });
+  const told = [
+    ...history.of("acquire").filter((call) => call.lock === lock && call.outcome === "granted"),
+    ...history
+      .of("take")
+      .flatMap(({ taken, startMs, endMs }) =>
+        taken
+          .filter(({ task }) => task === lock)
+          .map(({ token }) => ({ token, mode: "permit", permits: 1, startMs, endMs, grantedUs: undefined })),
+      ),
+  ];
+  for (const { token: text, mode, permits, grantedUs, startMs, endMs } of told) {
+    const token = BigInt(text as string);
+    known.set(token, {
+      token,
+      permits: mode === "permit" ? permits : 1,
+      grantedUs: grantedUs ?? known.get(token)?.grantedUs ?? null,
+      fromMs: startMs,
+      untilMs: endMs,
+    });
+  }
+  return inTime([...known.values()].sort((a, b) => (a.token < b.token ? -1 : 1)));
+}
+
+/** No grant is before one with a lower token, and none after one with a higher token. */
+function inTime(grants: readonly Grant[]): Grant[] {
+  let fromMs = Number.NEGATIVE_INFINITY;
+  const forth = grants.map((grant) => {
+    fromMs = Math.max(fromMs, grant.fromMs);
+    return { ...grant, fromMs };
+  });
+  let untilMs = Number.POSITIVE_INFINITY;
+  return forth
+    .toReversed()
+    .map((grant) => {
+      untilMs = Math.min(untilMs, grant.untilMs);
+      return { ...grant, untilMs };
+    })
+    .toReversed();
+}
+
+/** The first span in which more was granted than a burst and what comes back meanwhile. */
+function tooFast(lock: string, grants: readonly Grant[], { rate, ...spell }: Spell): Breach[] {
+  const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
+  for (const [index, first] of within.entries()) {
+    let permits = 0;
+    for (const last of within.slice(index)) {
+      permits += last.permits;
+      const spanMs = longestMs(first, last) + UNSURE_MS;
+      const allowed = rate.burst + (rate.permits * spanMs) / rate.perMs;
+      if (permits <= allowed) continue;
+      const what = `${lock}: ${permits} permits, of tokens ${first.token} to ${last.token}, in ${spanMs.toFixed(0)} ms, which allow ${allowed.toFixed(2)}`;
+      return [{ rule: "never granted faster than allowed", what }];
+    }
+  }
+  return [];
+}
+
+/** The time from one grant to the other, by the database's clock and by that of the history. */
+function longestMs(first: Grant, last: Grant): number {
+  const heardMs = (last.untilMs - first.fromMs) * (1 + DRIFT);
+  if (first.grantedUs === null || last.grantedUs === null) return heardMs;
+  return Math.min(heardMs, (last.grantedUs - first.grantedUs) / 1e3);
+}
+
+/** Tries that were refused for longer than what was granted before explains. */
+function tooSlow(
+  lock: string,
+  grants: readonly Grant[],
+  { rate, fullMs, fromMs, untilMs }: Spell,
+  refused: readonly Acquired[],
+): Breach[] {
+  const burstMs = backInMs(rate, rate.burst);
+  const breaches: Breach[] = [];
+  for (const { who, permits, startMs, endMs, retryAfterMs = 0 } of refused) {
+    if (startMs < fromMs || endMs > untilMs) continue;
+    let backMs = fullMs;
+    for (const grant of grants)
+      if (grant.untilMs >= fromMs && grant.fromMs <= endMs)
+        backMs = Math.max(backMs, grant.untilMs) + backInMs(rate, grant.permits);
+    const allowedMs = backMs + backInMs(rate, permits) - burstMs;
+    const lateMs = startMs + retryAfterMs - allowedMs - UNSURE_MS;
+    if (lateMs <= 0) continue;
+    const what = `${lock}: ${who} was refused ${permits} permits, ${lateMs.toFixed(0)} ms after the rate allows them`;
+    breaches.push({ rule: "nobody is kept from what the rate allows", what });
+  }
+  return breaches;
+}
+
+/** The rate at the end is one that may have been set last. */
+function keptRates(history: History): Breach[] {
+  const breaches: Breach[] = [];
+  for (const { lock, rate } of history.of("final")) {
+    const settings = ratesOf(history, lock);
+    if (rate === undefined || settings.length === 0) continue;
+    const possible = settings.filter((each) => mayBeLast(each, settings)).map((each) => each.rate);
+    if (settings.every(({ outcome }) => outcome === "unknown")) possible.push(null);
+    if (possible.some((each) => sameRate(each, rate))) continue;
+    const what = `${lock}: the rate is ${JSON.stringify(rate)}, and only ${JSON.stringify(possible)} may be in force`;
+    breaches.push({ rule: "an acknowledged rate stays", what });
+  }
+  return breaches;
+}
+
+function mayBeLast({ outcome, endMs }: RateSet, all: readonly RateSet[]): boolean {
+  if (outcome === "unknown") return true;
+  return !all.some((other) => other.outcome === "done" && other.startMs > endMs);
+}
