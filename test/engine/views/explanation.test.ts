@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import type { EffectiveLimit } from "../../../server/core/limit.ts";
+import type { EffectiveLimit, EffectiveRate } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import type { EffectiveRate } from "../../../server/core/rate.ts";
 import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
