@@ -194,13 +194,16 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   unknown_claim: "unknown",
 };
 
-/** A request that returned to its claim by its request id is `granted_before` or `queued_before`: no new claim. */
+/** A request that returned to its claim by its request id is `granted_before`, `queued_before` or `spent_before`: no new claim. */
 function acquireOutcome(command: Acquire, outcome: Outcome): string {
   switch (outcome.kind) {
     case "held":
       return outcome.claim.secret === command.secret ? "granted" : "granted_before";
     case "waiting":
       return outcome.claim.secret === command.secret ? "queued" : "queued_before";
+    case "ended":
+      if (outcome.claim.endReason !== "spent") return outcome.kind;
+      return outcome.claim.secret === command.secret ? "spent" : "spent_before";
     case "refused":
       return outcome.reason;
     default:
