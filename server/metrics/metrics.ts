@@ -5,7 +5,6 @@ import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "pr
 import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
-import { isSpend } from "../core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
@@ -195,7 +194,7 @@ const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
   unknown_claim: "unknown",
 };
 
-/** A request that returned to its claim by its request id is `granted_before` or `queued_before`: no new claim. */
+/** A request that returned to its claim by its request id is `granted_before`, `queued_before` or `spent_before`: no new claim. */
 function acquireOutcome(command: Acquire, outcome: Outcome): string {
   switch (outcome.kind) {
     case "held":
@@ -203,7 +202,8 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
     case "waiting":
       return outcome.claim.secret === command.secret ? "queued" : "queued_before";
     case "ended":
-      return isSpend(outcome.claim) && outcome.claim.secret === command.secret ? "spent" : "ended";
+      if (outcome.claim.endReason !== "spent") return outcome.kind;
+      return outcome.claim.secret === command.secret ? "spent" : "spent_before";
     case "refused":
       return outcome.reason;
     default:

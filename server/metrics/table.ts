@@ -79,7 +79,7 @@ export const METRICS = {
   // Claims, by class of the lock's name.
   acquires: counter(
     "rowlock_acquires_total",
-    "Requests for a lock by first answer: granted, spent, queued, a refusal, or, for a known request id, the state of its claim.",
+    "Requests for a lock by first answer: granted, queued, spent, a refusal, or, for a known request id, the state of its claim.",
     ["class", "mode", "outcome"],
   ),
   renewals: counter(

@@ -10,7 +10,7 @@ import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
 import { OutageLog } from "../../server/log/outage-log.ts";
 import { type Finding, StoreError } from "../../server/storage/store.ts";
-import { ACQUIRE, CLAIM as ENDED, RECORD } from "../support/claims.ts";
+import { ACQUIRE, CLAIM as ENDED, FREE_LOCK, RECORD } from "../support/claims.ts";
 import { KeptSpan } from "../support/kept-span.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
@@ -230,6 +230,31 @@ describe("the caller", () => {
     ]);
     const told = { status: "todo", notBefore: "2027-01-15T08:00:00.000Z", attemptsLeft: 2, version: "8" };
     for (const at of [1, 3]) expect(JSON.parse(lines[at] as string)).toMatchObject(told);
+  });
+
+  test("of a rate is logged beside the limit if it has changed, and a spend is no end that operators ask about", () => {
+    const { lines, log } = recorded();
+    const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
+    const { event } = observing({ observe });
+    const rate = { permits: 500, perUs: 60_000_000, burst: 20 };
+    const lock = { ...FREE_LOCK, limit: 3, rate, limitVersion: 2n };
+    event({ kind: "limit_set", lock, from: { limit: 3, rate: null } }, "l");
+    event({ kind: "limit_set", lock, from: { limit: 2, rate } }, "l");
+    for (const set of [{ rate }, { rate: null, limit: 4 }])
+      observe({
+        ...{ kind: "limit_rule_set", prefix: "etl/", set, version: 2n, reason: "", serversBehind: 0 },
+        caller: undefined,
+      });
+    event({ kind: "ended", claim: { ...CLAIM, endReason: "spent" }, was: "held" }, "l");
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { from: 3, to: 3, rateFrom: null, rate: "500 per 60 s, burst 20" },
+      { from: 2, to: 3 },
+      { pattern: "etl/*", rate: "500 per 60 s, burst 20" },
+      { pattern: "etl/*", to: 4, rate: null },
+    ]);
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).not.toContain("rate");
+    expect(lines[2]).not.toContain('"to"');
   });
 
   test("of an operator's action is logged even without an audit", () => {

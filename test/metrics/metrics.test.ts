@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
 import type { BoundUse } from "../../server/core/bound-use.ts";
-import { SPENDS } from "../../server/core/claim.ts";
+import { type Claim, SPENDS } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/answers.ts";
@@ -215,16 +215,18 @@ describe("the counters", () => {
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="queued_before"} 1');
   });
 
-  test("count spends by themselves: no lease was held", async () => {
+  test("distinguish spends from repeated requests of claims that have ended, and from leases that were held", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
-    const claim = { ...CLAIM, ttlUs: SPENDS, endReason: "spent" as const };
+    const spent: Claim = { ...CLAIM, ttlUs: SPENDS, endReason: "spent" };
     const { answered, event } = reporting(metrics.engine);
-    answered(ACQUIRE, { kind: "ended", claim }, "x");
-    answered(ACQUIRE, { kind: "ended", claim: { ...claim, secret: "another" } }, "x");
-    answered(ACQUIRE, { kind: "refused", reason: "rate", limit: LIMIT }, "x");
-    event({ kind: "ended", claim, was: "held" }, "x");
+    const spend = { ...ACQUIRE, ttlUs: SPENDS };
+    event({ kind: "granted", claim: spent, waitedUs: 0, queued: false }, "x");
+    event({ kind: "ended", claim: spent, was: "held" }, "x");
+    answered(spend, { kind: "ended", claim: spent }, "x");
+    answered(spend, { kind: "ended", claim: { ...spent, secret: "another" } }, "x");
+    answered(ACQUIRE, { kind: "ended", claim: CLAIM }, "x");
     const { lines } = await scrape(metrics);
-    for (const outcome of ["spent", "ended", "rate"])
+    for (const outcome of ["spent", "spent_before", "ended"])
       expect(lines).toContain(`rowlock_acquires_total{class="other",mode="permit",outcome="${outcome}"} 1`);
     expect(lines).toContain('rowlock_leases_ended_total{class="other",reason="spent"} 1');
     expect(lines).toContain('rowlock_hold_duration_seconds_count{class="other"} 0');

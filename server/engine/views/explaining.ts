@@ -14,6 +14,7 @@ import {
   neverFits,
 } from "../../core/limit.ts";
 import { isDraining, isExhausted, isInWantedStatus, type Lock, statusOf } from "../../core/lock.ts";
+import { limitOf } from "../../core/noted-change.ts";
 import { exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -96,7 +97,7 @@ async function waiterOf(
   return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
 }
 
-/** How the limit in force was set. */
+/** How the limit in force was set: a change of the rate beside it says nothing of that. */
 async function limitSetOf(
   { name }: Lock,
   { limit, source, pattern }: EffectiveLimit,
@@ -106,8 +107,13 @@ async function limitSetOf(
   const target = source === "name" ? name : pattern;
   const changes = await inOwnTick(() => store.changes([target], null, bounds.LIMIT_CHANGES_READ));
   const isOfPattern = source === "pattern";
-  const last = changes.find(({ kind, isPattern }) => kind === "limit" && isPattern === isOfPattern);
-  return last?.to === String(limit) ? last : null;
+  const last = changes.find(
+    ({ kind, isPattern, from, to }) =>
+      kind === "limit" &&
+      isPattern === isOfPattern &&
+      (from === to || limitOf(from).limit !== limitOf(to).limit),
+  );
+  return last && limitOf(last.to).limit === limit ? last : null;
 }
 
 /** A transaction that holds the rows now and for longer than decisions do. `forMs`: how long commands have waited. */

@@ -153,7 +153,7 @@ function limitText(
   nowUs: number,
 ): string {
   const from = pattern === "" ? "" : ` from ${pattern}`;
-  const why = reason === "" ? "" : `: ${quoted(reason)}`;
+  const why = set?.reason ? `: ${quoted(set.reason)}` : "";
   if (set) return `${limit}${from} (set ${messages.instantText(set.atUs, nowUs)} by ${set.by}${why})`;
   return reason === "" ? `${limit}${from}` : `${limit}${from} (${quoted(reason)})`;
 }

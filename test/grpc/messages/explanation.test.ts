@@ -1,6 +1,7 @@
 // The line for people about a wait.
 
 import { expect, test } from "vitest";
+import type { EffectiveRate } from "../../../server/core/limit.ts";
 import type { Explanation, KeptChange, WaitCause } from "../../../server/engine/history.ts";
 import { summaryOf } from "../../../server/grpc/messages/explanation.ts";
 import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
@@ -9,6 +10,10 @@ const NOW_US = Date.UTC(2026, 10, 24, 14, 0) * 1_000;
 const MINUTE_US = 60_000_000;
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
 const NIGHT = { ...LIMIT, source: "pattern", pattern: "etl/*", reason: "night shift" } as const;
+const RATE: EffectiveRate = {
+  ...{ permits: 500, perUs: MINUTE_US, burst: 20 },
+  ...{ source: "pattern", pattern: "llm/*", version: 2n, reason: "the provider's" },
+};
 const SET: KeptChange = {
   ...{ kind: "limit", target: "etl/*", isPattern: true, by: "token:ops", from: "", to: "1" },
   ...{ reason: "night shift", atUs: NOW_US - 1_440 * MINUTE_US, id: 1n },
@@ -53,6 +58,14 @@ test.each<[Explanation, string]>([
   [
     explained([{ kind: "failed_over", untilUs: NOW_US + MINUTE_US }]),
     "the database has failed over, and nothing is granted until 14:01:00 UTC (in 60 s)",
+  ],
+  [
+    explained([{ kind: "rate", rate: RATE, untilUs: NOW_US + MINUTE_US }]),
+    "its rate of 500 per 60 s, burst 20 from llm/* lets it be granted at 14:01:00 UTC (in 60 s)",
+  ],
+  [
+    explained([{ kind: "rate", rate: RATE, untilUs: null }]),
+    "its rate of 500 per 60 s, burst 20 from llm/* has a burst of 20, which is too small for it",
   ],
   [
     explained([{ kind: "not_before", untilUs: NOW_US + 2_880 * MINUTE_US }, { kind: "exhausted" }]),

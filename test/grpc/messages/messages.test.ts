@@ -11,6 +11,7 @@ import {
   EndReason as WireEndReason,
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, EndReason } from "../../../server/core/claim.ts";
+import type { EffectiveRate } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import {
   claimMessage,
@@ -184,6 +185,29 @@ describe("a refusal", () => {
     expect(showsHolders(kind)).toBe(false);
   });
 
+  test("for a rate, and for more permits than its burst, names where the rate comes from, and no limit", () => {
+    const rate: EffectiveRate = {
+      ...{ permits: 500, perUs: 60 * SECOND_US, burst: 20 },
+      ...{ source: "pattern", pattern: "llm/*", version: 2n, reason: "the provider's" },
+    };
+    const waits = { limit: limitMessage(3), rate, forUs: 12 * SECOND_US };
+    const refusal = refusedMessage("a", { kind: "refused", reason: "rate", ...waits }, 1, null);
+    expect(refusal).toMatchObject({
+      ...{
+        reason: RefusalReason.RATE,
+        retryAfter: { seconds: 12n },
+        rate: { version: 2n, rate: { burst: 20 } },
+      },
+      message: `"a" is granted at a rate of 500 per 60 s, burst 20 by the pattern "llm/*" (reason: the provider's). Wait in its queue, or try again in 12 s.`,
+    });
+    expect(refusal.limit).toBeUndefined();
+    const hopeless = refusedMessage("a", { ...waits, kind: "refused", reason: "never_fits" }, 21, null);
+    expect(hopeless.message).toMatch(
+      /^21 permits of "a" can never be granted: it has a rate of .*, whose burst is 20\.$/,
+    );
+    expect(hopeless.limit).toBeUndefined();
+  });
+
   test("after a fail-over has the time when grants resume", () => {
     const waits = { limit: limitMessage(3), forUs: 12 * SECOND_US };
     expect(refusedMessage("a", { kind: "refused", reason: "failed_over", ...waits }, 1, null)).toMatchObject({
@@ -203,6 +227,7 @@ describe("a refusal", () => {
     ["never_fits", WireEndReason.NEVER_FITS, /the limit, or the burst of the rate, is lower/],
     ["exhausted", WireEndReason.EXHAUSTED, /no attempts left when its turn came/],
     ["status_mismatch", WireEndReason.STATUS_MISMATCH, /had the status "" when its turn came/],
+    ["spent", WireEndReason.SPENT, /was granted, and took what it asked for/],
   ])("for a claim that ended as %s says so", (endReason, reason, message) => {
     const endNote = endReason === "force_released" ? "stuck" : "";
     const ended = claim({ state: "ended", endReason, endNote });

@@ -272,6 +272,21 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect(summary).toMatch(/^paused: limit 0 \(set .* UTC by .*: "broken"\)$/);
     });
 
+    test("says who paused a lock, although its rate was changed since", async () => {
+      const name = "why/paused and rated";
+      await server.client.limit(name, 0, { reason: "broken" });
+      const explain = async () => {
+        const { causes, summary } = await call("explainWait", named(name));
+        return { summary, cause: causes[0]?.cause.value as { setAt?: object; setBy?: string } };
+      };
+      const before = await explain();
+      await server.client.rate({ name }, { permits: 1, per: seconds(1) }, { reason: "slower" });
+      const after = await explain();
+      expect(after.cause.setBy).toContain("127.0.0.1");
+      expect(after.cause.setAt).toEqual(before.cause.setAt);
+      expect(after.summary).toBe(before.summary);
+    });
+
     test("says what the record of the lock forbids", async () => {
       const name = "why/record";
       const notBeforeIn = seconds(600);

@@ -102,15 +102,15 @@ describe.each(Object.entries(CARRIERS))("by %s", (carrier, Client) => {
       const { claims } = await client.call("listClaims", of(name));
       expect(claims).toMatchObject([
         { state: ClaimState.WAITING, spendOnly: true },
-        { state: ClaimState.ENDED, endReason: EndReason.SPENT, spendOnly: true, permits: 3 },
+        { state: ClaimState.ENDED, end: { reason: EndReason.SPENT }, spendOnly: true, permits: 3 },
       ]);
       await client.rate({ name }, null);
       const following = client.wait({ target: { case: "ticketId", value: ticketId } });
       expect(await following.spent()).toMatchObject({ lockName: name, fencingToken: 2n });
       expect((await client.spend(request)).fencingToken).toBe(2n);
-      expect(await client.call("release", { leaseId: ticketId })).toMatchObject({
-        outcome: expect.anything(),
-      });
+      expect(await client.call("release", { leaseId: ticketId })).toMatchObject({ released: false });
+      const renewed = client.call("renew", { leaseId: ticketId });
+      await expect(renewed).rejects.toMatchObject({ code: "FAILED_PRECONDITION" });
     });
   });
 

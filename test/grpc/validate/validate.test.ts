@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { LeaseTermsSchema, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
 import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SPENDS } from "../../../server/core/claim.ts";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { checkCapture } from "../../../server/grpc/methods/capture.ts";
@@ -143,6 +144,14 @@ describe("AcquireRequest", () => {
     expect(accept(atBounds)).toMatchObject({
       whenBusy: "wait",
       ask: { permits: 1_000_000, ttlUs: 24 * DAY_S * 1e6, mayWait: true, maxWaitUs: 1_000 },
+    });
+  });
+
+  test("that only spends has no time to live", () => {
+    expect(
+      accept({ name: "a", spendOnly: true, terms: { owner: "me", ifStatus: ["new"] } }).ask,
+    ).toMatchObject({
+      ...{ ttlUs: SPENDS, owner: "me", terms: { ifStatus: ["new"] } },
     });
   });
 
@@ -319,6 +328,18 @@ describe("SetLimitRequest", () => {
     expect(accept({ ...named("a"), ...limit(1_000_000) }).limit).toBe(1_000_000);
     const removed = { target, limit: null, expectedVersion: 0n };
     expect(accept({ ...named("a"), ...unset, expectedVersion: 0n })).toMatchObject(removed);
+  });
+
+  test("sets a rate, whose burst is as many permits by default, or removes it, and leaves alone what it does not name", () => {
+    const rate = (permits: number, per: number, burst: number) =>
+      ({ newRate: { case: "rate", value: { permits, per: span(per), burst } } }) as const;
+    const set = accept({ ...named("a"), ...rate(500, 60, 0) });
+    expect(set).toMatchObject({ limit: undefined, rate: { permits: 500, perUs: 60_000_000, burst: 500 } });
+    const { rate: largest } = accept({ ...named("a"), ...rate(1_000_000, 24 * DAY_S, 1_000_000) });
+    expect(largest).toEqual({ permits: 1_000_000, perUs: 24 * DAY_S * 1e6, burst: 1_000_000 });
+    const removed = accept({ ...named("a"), ...limit(2), newRate: { case: "unsetRate", value: {} } });
+    expect(removed).toMatchObject({ limit: 2, rate: null });
+    expect(accept({ ...named("a"), ...limit(2) }).rate).toBeUndefined();
   });
 
   test.each([
