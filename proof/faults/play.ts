@@ -62,7 +62,7 @@ export async function play(
     ...Array.from({ length: HANDS }, () => useLocks(run, client, store)),
     count(run, client),
     work(run, client),
-    ...(client.isBare ? [spend(run, client)] : []),
+    ...(client.isBare ? [spend(run, client), spend(run, client)] : []),
     ...(index % 3 === 0 ? [makeTasks(run, client)] : []),
   ]);
   const faults = only === "none" ? [] : faultsIn(house, only);

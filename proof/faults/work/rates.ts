@@ -11,7 +11,7 @@ const SPENT = ["spent/0", "spent/1"];
 const STEADY = ["steady/0", "steady/1"];
 const STEADY_PATTERN = "steady/*";
 /** A permit takes longer to come back than what servers do not know of the clock. */
-const USUAL: Rate = { permits: 4, perMs: 2_000, burst: 3 };
+const USUAL: Rate = { permits: 2, perMs: 2_000, burst: 3 };
 const RATES: readonly (Rate | null)[] = [
   USUAL,
   USUAL,

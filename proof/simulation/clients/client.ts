@@ -247,7 +247,10 @@ export class SimClient {
     const again = (answer: Promise<Spent | Refused>) =>
       this.#write({ did: "again", lock, requestId, first }, { outcome: "unknown" }, async () => {
         const outcome = await answer;
-        if ("refusal" in outcome) return { outcome: "refused", reason: outcome.refusal };
+        if ("refusal" in outcome) {
+          // It was perhaps decided before the other one of the two.
+          return answer === other ? { outcome: "unknown" } : { outcome: "refused", reason: outcome.refusal };
+        }
         return { outcome: "granted", token: String(outcome.fencingToken) };
       });
     if (other) await again(other);
