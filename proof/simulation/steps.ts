@@ -215,19 +215,24 @@ export function stepsOf(seed: number): Step[] {
   for (let count = 0; count < faults; count++) steps.push(fault(oneOf(kinds, chance), chance));
   if (isPromoted) steps.push(fault(PROMOTED, chance));
   if (isClockSet) steps.push(fault(CLOCK_SET, chance));
-  const rated = withRates(steps, narrow !== undefined, chanceOf(seed, "rates"));
-  return inHaste(rated, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
+  const all = isRated(seed) ? withRates(steps, narrow !== undefined, chanceOf(seed, "rates")) : steps;
+  return inHaste(all, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
 }
 
 /** In this share of all runs some locks have rates, and clients spend instead of other things that they would do. */
 const RATED_SHARE = 0.35;
+
+function isRated(seed: number): boolean {
+  return chanceOf(seed, "are-rated")() < RATED_SHARE;
+}
+
+/** Of names beside those that are only spent. */
 const RATED_TOO_SHARE = 0.3;
 const SPENDS_SHARE = 0.6;
 /** Beside those that take the place of other steps. */
 const SPENDS = 16;
 
 function withRates(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
-  if (chance() >= RATED_SHARE) return [...steps];
   const spending = steps.map((step) => {
     const mayBe = step.do !== "fault" && (isNarrow || step.do === "hold");
     if (!mayBe || chance() >= SPENDS_SHARE) return step;
