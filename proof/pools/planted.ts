@@ -100,6 +100,14 @@ export const PLANTED: readonly Planted[] = [
     breaks: "a look is lost",
   },
   {
+    fault: "leaves those behind who wait at a pool that is removed",
+    file: "state.ts",
+    from: 'if (!row || row.phase === "leaving") return queue;',
+    to: "if (!row) return queue;",
+    world: "made again before",
+    breaks: "a look is lost",
+  },
+  {
     fault: "gives back again for a Release that is repeated",
     file: "model.ts",
     from: 'if (what === "end" && claim && claim.state !== "ended") end(draft, claim);',
