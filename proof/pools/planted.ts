@@ -1,5 +1,5 @@
-// Faults to plant into the transactions, as textual patches: each is a wrong design. The exploration of the small worlds has to find
-// each of them.
+// Faults to plant into the transactions, as textual patches: each is a wrong design, and the exploration of a small world has to
+// find it.
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
