@@ -1,5 +1,5 @@
-// Faults to plant into the transactions, as textual patches: each is a wrong design. The exploration of the small worlds has to find
-// each of them.
+// Faults to plant into the transactions, as textual patches: each is a wrong design, and the exploration of a small world has to
+// find it.
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -97,6 +97,14 @@ export const PLANTED: readonly Planted[] = [
     from: "    if (neverFits(row, claim)) return [...first, claim];\n",
     to: "",
     world: "heavy claims",
+    breaks: "a look is lost",
+  },
+  {
+    fault: "leaves those behind who wait at a pool that is removed",
+    file: "state.ts",
+    from: 'if (!row || row.phase === "leaving") return queue;',
+    to: "if (!row) return queue;",
+    world: "made again before",
     breaks: "a look is lost",
   },
   {

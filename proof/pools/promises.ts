@@ -1,5 +1,5 @@
-// What must be true of each state, and of each step. Judges the rows by what the claims list, in words of its own: it shares with the
-// transactions only the order of a queue.
+// What must be true of each state, and of each step. Judges the rows by what the claims list, and shares with the transactions
+// only the order of a queue.
 import {
   type Claim,
   type GuardRow,

@@ -44,8 +44,8 @@ export interface GuardRow {
   /** Whether somebody who waits here may go on, so that a server has to look at that claim's lock. */
   isDue: boolean;
   /**
-   * A pool whose holders are being counted already limits those who arrive. Nobody waits at one that is leaving, and nobody takes a
-   * permit of it.
+   * A pool whose holders are being counted already limits those who arrive. Nobody waits at one that is leaving, and nobody
+   * takes a permit of it.
    */
   phase: "counting" | "whole" | "leaving";
   /** How often the counting of holders was begun. */
@@ -144,7 +144,7 @@ export function isRateReady({ allowed, phase }: GuardRow): boolean {
 
 /**
  * Those who may go on from here by the limit: the first ones of the queue whose permits all fit into what is not given. So
- * nobody takes what somebody before needs, and they may go on in any order. One that never fits is the last of them, because it ends.
+ * nobody takes what somebody before needs, and they may go on in any order. One that never fits is the last of them: it ends.
  */
 export function mayGoOn(state: State, name: string): Claim[] {
   const row = state.rows[name];

@@ -199,4 +199,12 @@ export const LARGE: readonly World[] = [
     changes: [["set", "a/*", 2]],
     optimistic: true,
   },
+  {
+    name: "decisions from memory, while a pool is made",
+    locks: TWO_LOCKS,
+    pools: { "*": 1 },
+    claims: [{ lock: "a/x" }, { lock: "a/y" }],
+    changes: [["make", "a/*", 1]],
+    optimistic: true,
+  },
 ];
