@@ -3,7 +3,7 @@
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
 import { type Claim, SPENDS } from "./claim.ts";
-import type { Lock } from "./lock.ts";
+import { isOwnName, type Lock } from "./lock.ts";
 import type { Rate } from "./rate.ts";
 
 /** What was set for a name or for a pattern; null: nothing. */
@@ -41,6 +41,11 @@ export function patternOf(rule: Pick<LimitRule, "prefix">): string {
   return `${rule.prefix}*`;
 }
 
+/** No pattern is about the servers' own locks: `*` must not keep a server from its probe. */
+function isUnder(name: string, { prefix }: LimitRule): boolean {
+  return name.startsWith(prefix) && !isOwnName(name);
+}
+
 export function effectiveLimit(
   lock: Pick<Lock, "name" | "limit" | "limitVersion" | "limitReason">,
   rules: readonly LimitRule[],
@@ -49,7 +54,7 @@ export function effectiveLimit(
   if (limit !== null) return { limit, source: "name", pattern: "", version, reason };
   let best: LimitRule | undefined;
   for (const rule of rules) {
-    if (rule.limit === null || !lock.name.startsWith(rule.prefix)) continue;
+    if (rule.limit === null || !isUnder(lock.name, rule)) continue;
     if (!best || rule.prefix.length > best.prefix.length) best = rule;
   }
   if (best) {
@@ -89,7 +94,7 @@ export function effectiveRate(
   let best: LimitRule | undefined;
   for (const rule of rules) {
     if (rule.rate === null || (best && rule.prefix.length <= best.prefix.length)) continue;
-    if (name.startsWith(rule.prefix)) best = rule;
+    if (isUnder(name, rule)) best = rule;
   }
   if (!best?.rate) return null;
   return {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../server/core/limit.ts";
 import { effectiveLimit } from "../../server/core/limit.ts";
+import { probeName } from "../../server/core/lock.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => ({
   prefix,
@@ -35,6 +36,12 @@ describe("the limit in force", () => {
       { ...unset, limitVersion: 3n },
       [rule("ETL/", 6)],
       { ...plain, version: 3n },
+    ],
+    [
+      "the default for a lock of the servers' own, so that a paused `*` keeps no server from its probe",
+      { ...unset, name: probeName(1n) },
+      [rule("", 0)],
+      plain,
     ],
   ])("is %s", (_, lock, rules, expected) => {
     expect(effectiveLimit(lock, rules)).toEqual(expected);
