@@ -2,10 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Advance } from "../../../server/core/command.ts";
+import type { Lock } from "../../../server/core/lock.ts";
 import type { ClaimTimes } from "../../../server/core/transitions.ts";
 import { ClaimsFromAhead } from "../../../server/engine/background/claims-from-ahead.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
-import { CLAIM } from "../../support/claims.ts";
+import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
 
 const NOW_US = 1e15;
 const HOUR_US = 3.6e9;
@@ -18,6 +19,7 @@ function scene() {
   /** `isDeaf`: advances do nothing. */
   const state = { isKnown: true, isDeaf: false, failing: null as Error | null };
   const claims = new Map<bigint, ClaimTimes>();
+  const locks: Lock[] = [];
   const looks: number[] = [];
   const advanced: [bigint, number][] = [];
   const ahead = new ClaimsFromAhead({
@@ -33,16 +35,21 @@ function scene() {
         if (state.failing) throw state.failing;
         see([...claims.values()]);
       },
+      limitRules: async () => [],
+      busyLocks: async (see: (locks: readonly { readonly lock: Lock }[]) => void) =>
+        see(locks.map((lock) => ({ lock }))),
     },
     advances: {
       async start(lockId: bigint, { claims: named = [] }: Advance) {
         advanced.push([lockId, named.length]);
-        if (!state.isDeaf) for (const { ticketNumber } of named) claims.delete(ticketNumber);
+        if (state.isDeaf) return;
+        for (const { ticketNumber } of named) claims.delete(ticketNumber);
+        for (const lock of locks) if (lock.id === lockId) lock.rateUntilUs = NOW_US;
       },
     },
   } as unknown as ConstructorParameters<typeof ClaimsFromAhead>[0]);
   return {
-    ...{ state, claims, looks, advanced, bringBack: () => ahead.bringBack() },
+    ...{ state, claims, locks, looks, advanced, bringBack: () => ahead.bringBack() },
     add(lockId: bigint, count: number, times: Partial<ClaimTimes> = {}) {
       for (let made = 0; made < count; made++) {
         const ticketNumber = BigInt(claims.size + 1);
@@ -122,6 +129,19 @@ test("only claims from a clock that was ahead are brought back, those of a lock 
     [7n, 3],
     [10n, 1],
   ]);
+});
+
+test("a lock is advanced whose waiters wait for a rate that counts from a time ahead, and no other lock", async () => {
+  const stage = scene();
+  const rate = { permits: 1, perUs: 1e6, burst: 10 };
+  const waited = { ...FREE_LOCK, rate, waiting: 1, wakesAtUs: NOW_US + HOUR_US };
+  stage.locks.push(
+    { ...waited, id: 7n, rateUntilUs: NOW_US + HOUR_US },
+    { ...waited, id: 8n, rateUntilUs: NOW_US + 10e6 },
+    { ...waited, id: 9n, rateUntilUs: NOW_US + HOUR_US, waiting: 0, wakesAtUs: null },
+  );
+  await stage.bringBack();
+  expect(stage.advanced).toEqual([[7n, 0]]);
 });
 
 test("a bounded number is brought back at a time, and the rest the next times, without another look", async () => {
