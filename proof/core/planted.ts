@@ -194,14 +194,32 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets a reader in beside a writer",
     file: "limit.ts",
-    from: "limit === 0 || lock.exclusiveHolders > 0",
-    to: 'limit === 0 || (lock.exclusiveHolders > 0 && asked.mode !== "shared")',
+    from: "if (lock.exclusiveHolders > 0) return false;",
+    to: 'if (lock.exclusiveHolders > 0 && asked.mode !== "shared") return false;',
   },
   {
     fault: "does not pause readers",
     file: "limit.ts",
-    from: "if (limit === 0 ||",
-    to: 'if ((limit === 0 && asked.mode !== "shared") ||',
+    from: "if (limit === 0) return false;",
+    to: 'if (limit === 0 && asked.mode !== "shared") return false;',
+  },
+  {
+    fault: "does not pause spends",
+    file: "limit.ts",
+    from: "if (limit === 0) return false;",
+    to: "if (limit === 0 && asked.ttlUs !== SPENDS) return false;",
+  },
+  {
+    fault: "lets a spend wait for room beside holders",
+    file: "limit.ts",
+    from: "if (asked.ttlUs === SPENDS) return true;",
+    to: "",
+  },
+  {
+    fault: "takes the limit for one of what a spend may take",
+    file: "limit.ts",
+    from: " && asked.ttlUs !== SPENDS",
+    to: "",
   },
   {
     fault: "takes the shortest pattern",
@@ -597,7 +615,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "takes the rate of the shortest pattern",
-    file: "rate.ts",
+    file: "limit.ts",
     from: "rule.prefix.length <= best.prefix.length",
     to: "rule.prefix.length >= best.prefix.length",
   },

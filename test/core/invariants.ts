@@ -7,7 +7,14 @@ import type { Clock } from "../../server/core/database-clock.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { FailOver, Lock, LockRecord } from "../../server/core/lock.ts";
 import type { Policy } from "../../server/core/rows.ts";
-import { compatible, limitInForce, type ModelRate, ratedFrom, rateInForce } from "./reference-model.ts";
+import {
+  compatible,
+  limitInForce,
+  type ModelRate,
+  neverFits,
+  ratedFrom,
+  rateInForce,
+} from "./reference-model.ts";
 
 /** Ends caused by time alone. */
 const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"]);
@@ -141,8 +148,7 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
     waitsForTime || !compatible(after.claims.filter(isHeld), head, limit),
     `claim ${head.ticketNumber} is the first in the queue and fits, but waits`,
   );
-  const exceeds = (permits: number) => head.mode === "permit" && head.permits > permits;
-  const hopeless = (limit > 0 && exceeds(limit)) || (rate && exceeds(rate.burst));
+  const hopeless = neverFits(head, limit) || (rate && head.permits > rate.burst);
   demand(!hopeless, `claim ${head.ticketNumber} heads the queue and can never fit`);
 }
 

@@ -274,12 +274,20 @@ describe("a spend", () => {
     });
   });
 
-  test("waits for holders like any other claim", () => {
+  test("needs no room beside holders, and may be for more permits than the limit, but waits its turn and through a pause", () => {
     const lock = new OneLock();
-    const lease = lock.lease();
-    const ticket = claimOf(lock.spend(), "waiting");
-    lock.release(lease);
-    expect(lock.states(ticket)).toEqual(["spent"]);
+    lock.lease({ mode: "exclusive" });
+    expect(lock.spend({ permits: 5 })).toMatchObject(spent({ permits: 5 }));
+    const first = lock.ticket();
+    const second = claimOf(lock.spend({ permits: 5 }), "waiting");
+    expect(lock.spend({ mayWait: false })).toMatchObject({ kind: "refused", reason: "busy" });
+    lock.release(first);
+    expect(lock.states(second)).toEqual(["spent"]);
+    lock.setLimit(0);
+    expect(lock.spend({ mayWait: false })).toMatchObject({ kind: "refused", reason: "paused" });
+    const third = claimOf(lock.spend(), "waiting");
+    lock.setLimit(1);
+    expect(lock.states(third)).toEqual(["spent"]);
   });
 
   test("that is repeated is answered with the same token and takes nothing, in the same transaction and later", () => {

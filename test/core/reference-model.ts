@@ -230,13 +230,21 @@ export function limitInForce(
   return { limit: 1, source: "default" };
 }
 
-/** Whether a request is compatible with the holders. */
+/** What a request wants of a lock. */
+interface Wanted {
+  readonly mode: Mode;
+  readonly permits: number;
+  readonly ttlUs?: number | null;
+}
+
+/** Whether a request is compatible with the holders. One that wants no lease is compatible with all. */
 export function compatible(
   holders: readonly { readonly mode: Mode; readonly permits: number }[],
-  asked: { readonly mode: Mode; readonly permits: number },
+  asked: Wanted,
   limit: number,
 ): boolean {
   if (limit === 0) return false;
+  if (isSpend(asked)) return true;
   if (asked.mode === "exclusive") return holders.length === 0;
   if (holders.some((holder) => holder.mode !== asked.mode)) return false;
   if (asked.mode === "shared") return true;
@@ -783,7 +791,7 @@ export class ReferenceModel {
 }
 
 /** A request without any time to live wants no lease. */
-function isSpend({ ttlUs }: Acquire): boolean {
+function isSpend({ ttlUs }: Pick<Wanted, "ttlUs">): boolean {
   return ttlUs === 0;
 }
 
@@ -801,8 +809,8 @@ function wholeEnd(claim: ModelClaim): number | null {
   return claim.ttl === null ? null : claim.countsFrom + claim.ttl;
 }
 
-function neverFits(asked: { readonly mode: Mode; readonly permits: number }, limit: number): boolean {
-  return limit > 0 && asked.mode === "permit" && asked.permits > limit;
+export function neverFits(asked: Wanted, limit: number): boolean {
+  return limit > 0 && asked.mode === "permit" && asked.permits > limit && !isSpend(asked);
 }
 
 /** What a lock remembers after one more fact. `highest`: the highest version that any of its records had. */
