@@ -111,7 +111,8 @@ const (
 	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 3
 	// The queue is full.
 	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
-	// The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
+	// The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
+	// cannot help.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
 	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
 	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 6
@@ -842,10 +843,11 @@ type Refusal struct {
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
-	// When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-	// of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-	// not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-	// servers see may differ by some milliseconds.
+	// When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+	// database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+	// wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+	// a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+	// may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
 	// limit is too low, and for PAUSED by a limit of 0.

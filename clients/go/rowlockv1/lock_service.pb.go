@@ -121,11 +121,12 @@ type AcquireRequest struct {
 	//	*AcquireRequest_Enqueue
 	WhenBusy isAcquireRequest_WhenBusy `protobuf_oneof:"when_busy"`
 	// Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-	// answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-	// and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-	// holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-	// with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-	// its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+	// answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+	// may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+	// limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+	// and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+	// nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+	// without a rate, too.
 	SpendOnly     bool `protobuf:"varint,8,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2778,8 +2779,8 @@ func (*ForceReleaseRequest_Claim) isForceReleaseRequest_Target() {}
 // What was ended.
 type ForceReleaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-	// owner, principal and labels.
+	// The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+	// see the lock they have no owner, principal and labels.
 	Ended []*Claim `protobuf:"bytes,1,rep,name=ended,proto3" json:"ended,omitempty"`
 	// Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
 	// not count new holders, but a repeated call ends them too. 0 for one claim.

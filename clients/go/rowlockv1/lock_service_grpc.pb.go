@@ -78,13 +78,13 @@ type LockServiceClient interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
-	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-	// A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-	// rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-	// made. See OUTCOME_UNKNOWN.
+	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+	// transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+	// the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+	// under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+	// transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+	// answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+	// VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
 	SetLimit(ctx context.Context, in *SetLimitRequest, opts ...grpc.CallOption) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -410,13 +410,13 @@ type LockServiceServer interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
-	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-	// A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-	// rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-	// made. See OUTCOME_UNKNOWN.
+	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+	// transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+	// the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+	// under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+	// transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+	// answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+	// VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
 	SetLimit(context.Context, *SetLimitRequest) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.

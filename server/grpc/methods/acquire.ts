@@ -184,7 +184,11 @@ function checkAsk(
   const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
   const mode = check.enum(message.mode, MODES, "mode", modes) ?? "permit";
   const terms = check.within("terms");
-  if (message.spendOnly) terms.spendTerms(message.terms);
+  if (message.spendOnly) {
+    terms.spendTerms(message.terms);
+    if (mode !== "permit")
+      check.add("mode", "is for a lease, and spend_only takes none: leave one of them unset");
+  }
   return {
     name: check.name(message.name, "name"),
     mode,

@@ -1,7 +1,7 @@
 // Rates and spends through a real client, by single calls and in a session.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { ClaimState, EndReason, LimitSource, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason, LimitSource, Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { CARRIERS, startTenantsServer } from "../../support/tenants.ts";
 import {
@@ -242,9 +242,12 @@ test("the mistakes of a rate and of a spend are named all at once", async () => 
       owner: "me",
     },
   };
-  const ofLeases = ["terms.lock_delay", "terms.min_interval", "terms.status_if_lost", "terms.ttl"];
-  expect(await fieldsOf(client.call("acquire", { name: "a", spendOnly: true, terms }))).toEqual(ofLeases);
-  const stream = client.wait(queued({ name: "a", spendOnly: true, terms }));
+  const mode = Mode.SHARED;
+  const ofLeases = ["mode", "terms.lock_delay", "terms.min_interval", "terms.status_if_lost", "terms.ttl"];
+  expect(await fieldsOf(client.call("acquire", { name: "a", mode, spendOnly: true, terms }))).toEqual(
+    ofLeases,
+  );
+  const stream = client.wait(queued({ name: "a", mode, spendOnly: true, terms }));
   expect(Object.keys(violationsIn(await stream.failure())).toSorted()).toEqual(
     ofLeases.map((field) => `request.${field}`),
   );

@@ -518,10 +518,11 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   holders: Claim[];
 
   /**
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
@@ -579,10 +580,11 @@ export declare type RefusalJson = {
   holders?: ClaimJson[];
 
   /**
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */
@@ -2777,7 +2779,8 @@ export enum RefusalReason {
   QUEUE_FULL = 4,
 
   /**
-   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
+   * cannot help.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */

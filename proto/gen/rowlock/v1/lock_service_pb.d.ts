@@ -99,11 +99,12 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
 
   /**
    * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-   * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-   * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+   * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+   * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+   * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+   * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+   * without a rate, too.
    *
    * @generated from field: bool spend_only = 8;
    */
@@ -172,11 +173,12 @@ export declare type AcquireRequestJson = {
 
   /**
    * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-   * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-   * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+   * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+   * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+   * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+   * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+   * without a rate, too.
    *
    * @generated from field: bool spend_only = 8;
    */
@@ -2507,8 +2509,8 @@ export declare const ForceReleaseRequestSchema: GenMessage<ForceReleaseRequest, 
  */
 export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseResponse"> & {
   /**
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
@@ -2530,8 +2532,8 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
  */
 export declare type ForceReleaseResponseJson = {
   /**
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
@@ -4405,13 +4407,13 @@ export declare const LockService: GenService<{
     output: typeof ReleaseResponseSchema;
   },
   /**
-   * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-   * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-   * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-   * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-   * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-   * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-   * made. See OUTCOME_UNKNOWN.
+   * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+   * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+   * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+   * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+   * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+   * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+   * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */

@@ -168,13 +168,13 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLimit(self, request, context):
-        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-        a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-        A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-        rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-        when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-        since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-        made. See OUTCOME_UNKNOWN.
+        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+        transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+        the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+        under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+        transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+        answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+        VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -487,13 +487,13 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     """
 
     SetLimit: _LockServiceSetLimitType
-    """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-    a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-    A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-    rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-    when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-    since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-    made. See OUTCOME_UNKNOWN.
+    """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+    transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+    the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+    under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+    transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+    answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+    VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
     """
 
     GetLock: _LockServiceGetLockType
@@ -746,13 +746,13 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: rowlock.v1.lock_service_pb2.SetLimitRequest,
         context: _ServicerContext,
     ) -> typing.Union[rowlock.v1.lock_service_pb2.SetLimitResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.SetLimitResponse]]:
-        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-        a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-        A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-        rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-        when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-        since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-        made. See OUTCOME_UNKNOWN.
+        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+        transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+        the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+        under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+        transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+        answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+        VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
         """
 
     @abc.abstractmethod

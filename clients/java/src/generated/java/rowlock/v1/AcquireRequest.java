@@ -365,11 +365,12 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-   * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-   * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+   * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+   * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+   * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+   * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+   * without a rate, too.
    * </pre>
    *
    * <code>bool spend_only = 8;</code>
@@ -1802,11 +1803,12 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-     * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-     * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+     * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+     * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+     * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+     * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+     * without a rate, too.
      * </pre>
      *
      * <code>bool spend_only = 8;</code>
@@ -1819,11 +1821,12 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-     * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-     * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+     * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+     * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+     * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+     * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+     * without a rate, too.
      * </pre>
      *
      * <code>bool spend_only = 8;</code>
@@ -1840,11 +1843,12 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
-     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
-     * and if_status. It waits its turn in the queue like any other claim and is not granted while the limit is 0, but since it
-     * holds nothing, it needs no room beside the holders, and it may be for more permits than the limit. A repeated call
-     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
-     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, mode must be unset or MODE_PERMIT, and terms
+     * may have only owner, labels and if_status. It waits its turn in the queue like any other claim, is not granted while the
+     * limit is 0, and takes an attempt if the record counts them. But since it holds nothing, it needs no room beside the holders,
+     * and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
+     * nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
+     * without a rate, too.
      * </pre>
      *
      * <code>bool spend_only = 8;</code>

@@ -49,8 +49,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> ended_;
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -61,8 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -74,8 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -86,8 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -541,8 +541,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -556,8 +556,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -571,8 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -586,8 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -608,8 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -627,8 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -648,8 +648,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -670,8 +670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -689,8 +689,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -708,8 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -728,8 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -746,8 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -764,8 +764,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -776,8 +776,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -791,8 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -807,8 +807,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -819,8 +819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -832,8 +832,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-     * owner, principal and labels.
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+     * see the lock they have no owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>

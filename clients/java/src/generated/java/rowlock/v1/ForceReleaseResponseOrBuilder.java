@@ -10,8 +10,8 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -20,8 +20,8 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedList();
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -29,8 +29,8 @@ public interface ForceReleaseResponseOrBuilder extends
   rowlock.v1.Claim getEnded(int index);
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -38,8 +38,8 @@ public interface ForceReleaseResponseOrBuilder extends
   int getEndedCount();
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -48,8 +48,8 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedOrBuilderList();
   /**
    * <pre>
-   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
-   * owner, principal and labels.
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not
+   * see the lock they have no owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>

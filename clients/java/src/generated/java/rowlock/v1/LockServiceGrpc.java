@@ -663,13 +663,13 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-     * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-     * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-     * made. See OUTCOME_UNKNOWN.
+     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+     * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+     * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+     * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+     * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+     * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -954,13 +954,13 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-     * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-     * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-     * made. See OUTCOME_UNKNOWN.
+     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+     * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+     * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+     * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+     * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+     * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -1241,13 +1241,13 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-     * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-     * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-     * made. See OUTCOME_UNKNOWN.
+     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+     * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+     * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+     * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+     * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+     * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1518,13 +1518,13 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-     * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-     * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-     * made. See OUTCOME_UNKNOWN.
+     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+     * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+     * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+     * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+     * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+     * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1744,13 +1744,13 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
-     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-     * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
-     * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
-     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
-     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
-     * made. See OUTCOME_UNKNOWN.
+     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
+     * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
+     * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
+     * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
+     * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
+     * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(

@@ -186,10 +186,11 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryAfter_;
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -201,10 +202,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -216,10 +218,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1410,10 +1413,11 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryAfterBuilder_;
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1424,10 +1428,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1442,10 +1447,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1465,10 +1471,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1486,10 +1493,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1514,10 +1522,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1534,10 +1543,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1549,10 +1559,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -1567,10 +1578,11 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-     * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-     * servers see may differ by some milliseconds.
+     * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+     * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+     * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+     * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+     * may differ by some milliseconds.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_after = 4;</code>

@@ -93,10 +93,11 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -105,10 +106,11 @@ public interface RefusalOrBuilder extends
   boolean hasRetryAfter();
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>
@@ -117,10 +119,11 @@ public interface RefusalOrBuilder extends
   com.google.protobuf.Duration getRetryAfter();
   /**
    * <pre>
-   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
-   * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
-   * servers see may differ by some milliseconds.
+   * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over of the
+   * database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE, and BUSY if only others that
+   * wait for the rate are in the way). A lease may be renewed or released earlier, and not_before and the rate may change. For
+   * a lease or not_before never more than was asked for, if the same server set that time; the clocks that two servers see
+   * may differ by some milliseconds.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_after = 4;</code>

@@ -58,7 +58,8 @@ public enum RefusalReason
   REFUSAL_REASON_QUEUE_FULL(4),
   /**
    * <pre>
-   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
+   * cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -137,7 +138,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_QUEUE_FULL_VALUE = 4;
   /**
    * <pre>
-   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
+   * cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
