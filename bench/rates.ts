@@ -1,5 +1,5 @@
 // How exactly a rate is kept: as many callers as want to, on one name whose rate they exceed, and what share of the allowed
-// permits they got. A share above 1 would be a broken promise.
+// permits they got. A share above 1 would be a broken promise. Takes two minutes for each system.
 //
 //   npm run bench:rates -- [--systems rowlock-sqlite,rowlock-mariadb] [--seconds 20]
 
@@ -50,7 +50,7 @@ for (const name of options.systems.split(",")) {
       const { permits, spanS } = await run(calls, work, Number(options.seconds), `rated-${index}`);
       const share = permits / (work.burst + work.perSecond * spanS);
       console.log(
-        `${name} ${work.name}, ${work.perSecond}/s: ${permits} in ${spanS.toFixed(2)} s, ${share.toFixed(4)}`,
+        `${name} ${work.name}, ${work.perSecond}/s: ${permits} in ${spanS.toFixed(2)} s, ${share.toFixed(4)} of what is allowed`,
       );
     }
   } finally {

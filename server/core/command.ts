@@ -274,7 +274,7 @@ export interface Place {
   readonly permitsAhead: number;
   /** Waiters in all. */
   readonly queueLength: number;
-  /** How long the lock's rate alone keeps the waiter, if those ahead are granted first; unset: there is none, or it is unknown. */
+  /** How long the lock's rate alone keeps the waiter, if those ahead are granted first; unset: it has none, or is paused. */
   readonly rateWaitUs?: number;
 }
 

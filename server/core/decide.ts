@@ -299,13 +299,15 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
   return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
 }
 
-function placeAtTheEnd({ lock, rate, nowUs }: Draft, { permits }: Acquire): Place {
+function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire): Place {
   const { waiting, waitingPermits } = lock;
   return {
     ahead: waiting,
     permitsAhead: waitingPermits,
     queueLength: waiting + 1,
-    ...(rate && { rateWaitUs: rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs) }),
+    // A paused lock is not granted when the rate allows it.
+    ...(rate &&
+      limit.limit > 0 && { rateWaitUs: rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs) }),
   };
 }
 

@@ -588,7 +588,11 @@ export class ReferenceModel {
     const claim = this.#arrive(lock, asked);
     this.#signOfLife(claim, asked.replica);
     const place = { ahead: waiters.length, permitsAhead, queueLength: waiters.length + 1 };
-    return { kind: "waiting", claim: this.#row(claim), place: { ...place, ...(rate && { rateWaitUs }) } };
+    return {
+      kind: "waiting",
+      claim: this.#row(claim),
+      place: { ...place, ...(rate && limit > 0 && { rateWaitUs }) },
+    };
   }
 
   #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {

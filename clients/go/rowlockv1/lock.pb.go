@@ -742,7 +742,7 @@ type Ticket struct {
 	// if that is shorter.
 	KeptFor *durationpb.Duration `protobuf:"bytes,7,opt,name=kept_for,json=keptFor,proto3" json:"kept_for,omitempty"`
 	// How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-	// rate, or this message does not say.
+	// rate, or it is paused.
 	RateWait      *durationpb.Duration `protobuf:"bytes,8,opt,name=rate_wait,json=rateWait,proto3" json:"rate_wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

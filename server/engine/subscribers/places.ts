@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
-import { effectiveRate, type LimitRule } from "../../core/limit.ts";
+import { effectiveLimit, effectiveRate, type LimitRule } from "../../core/limit.ts";
 import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -24,9 +24,12 @@ class Queue {
   readonly #permitsBefore: number[] = [];
 
   constructor({ nowUs, lock, places }: Awaited<ReturnType<Store["queue"]>>, rules: readonly LimitRule[]) {
-    const rate = lock && effectiveRate(lock, rules);
+    // A paused lock is not granted when the rate allows it.
+    const isPaused = lock !== null && effectiveLimit(lock, rules).limit === 0;
+    const rate = lock && !isPaused ? effectiveRate(lock, rules) : null;
     this.nowUs = nowUs;
-    this.#rateWaitUs = rate && ((permits) => rateWaitUs(rate, lock.rateUntilUs, permits, nowUs));
+    const untilUs = lock?.rateUntilUs ?? 0;
+    this.#rateWaitUs = rate && ((permits) => rateWaitUs(rate, untilUs, permits, nowUs));
     this.#places = places;
     let sum = 0;
     for (const place of places) {

@@ -412,7 +412,7 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
 
   /**
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    *
    * @generated from field: google.protobuf.Duration rate_wait = 8;
    */
@@ -477,7 +477,7 @@ export declare type TicketJson = {
 
   /**
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    *
    * @generated from field: google.protobuf.Duration rate_wait = 8;
    */

@@ -269,7 +269,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -282,7 +282,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -295,7 +295,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1495,7 +1495,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1507,7 +1507,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1523,7 +1523,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1544,7 +1544,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1563,7 +1563,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1589,7 +1589,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1620,7 +1620,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -1636,7 +1636,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-     * rate, or this message does not say.
+     * rate, or it is paused.
      * </pre>
      *
      * <code>.google.protobuf.Duration rate_wait = 8;</code>

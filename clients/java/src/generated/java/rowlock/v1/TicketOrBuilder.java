@@ -138,7 +138,7 @@ public interface TicketOrBuilder extends
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -148,7 +148,7 @@ public interface TicketOrBuilder extends
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
@@ -158,7 +158,7 @@ public interface TicketOrBuilder extends
   /**
    * <pre>
    * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
-   * rate, or this message does not say.
+   * rate, or it is paused.
    * </pre>
    *
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
