@@ -36,7 +36,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
     const { page } = await visit(first, "", { isAbsenceExpected: true });
     const { page: limits } = await visit(first, "#/limits", { isAbsenceExpected: true });
     await page.getByText("anna").waitFor();
-    await limits.getByText("No limit is set").waitFor();
+    await limits.getByText("No limit and no rate is set").waitFor();
 
     const killedMs = performance.now();
     first.process.kill("SIGKILL");
