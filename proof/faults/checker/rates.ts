@@ -57,11 +57,14 @@ interface Grant {
 function grantsOf(history: History, lock: string): Grant[] {
   const known = new Map<bigint, Grant>();
   const listed = history.byLock("list").get(lock) ?? [];
+  // The servers change the times of claims after the clock was set back.
+  const lastStepMs = Math.max(...history.of("step").map(({ endMs }) => endMs));
+  const listedUs = new Map(listed.map(({ token, grantedUs = null }) => [BigInt(token), grantedUs]));
   for (const { token, mode, permits, grantedUs = null, startMs } of listed)
     known.set(BigInt(token), {
       token: BigInt(token),
       permits: mode === "permit" ? permits : 1,
-      grantedUs,
+      grantedUs: lastStepMs === Number.NEGATIVE_INFINITY ? grantedUs : null,
       fromMs: Number.NEGATIVE_INFINITY,
       untilMs: startMs,
     });
@@ -80,7 +83,7 @@ function grantsOf(history: History, lock: string): Grant[] {
     known.set(token, {
       token,
       permits: mode === "permit" ? permits : 1,
-      grantedUs: grantedUs ?? known.get(token)?.grantedUs ?? null,
+      grantedUs: grantedUs ?? (startMs > lastStepMs ? listedUs.get(token) : null) ?? null,
       fromMs: startMs,
       untilMs: endMs,
     });
