@@ -95,8 +95,11 @@ export class DatabaseClock {
     // would.
     const atLeastUs = Math.min(nowUs - coarseUs, Math.floor(answeredUs + ahead.atLeastUs));
     const isOlder = !isTaken && !this.#isDoubted;
-    const atMostUs = isOlder ? Math.max(nowUs, Math.ceil(answeredUs + ahead.atMostUs)) : nowUs;
-    return this.#clock(ahead, atLeastUs, atMostUs, answeredUs);
+    if (!isOlder) return this.#clock(ahead, atLeastUs, nowUs, answeredUs);
+    // This decision alone may get a time that lies ahead of the clock as it was set since.
+    const atMostUs = Math.ceil(answeredUs + ahead.atMostUs);
+    const clock = this.#clock(ahead, atLeastUs, atMostUs, answeredUs);
+    return { ...clock, nowUs: Math.max(clock.nowUs, nowUs) };
   }
 
   /** The clock for a decision that does not read it; null: unknown, or not known within `unsureUsMax`. */

@@ -82,6 +82,16 @@ describe("the clock that decisions use", () => {
     read();
     expect(read({ stepUs: -HOUR_US }).nowUs).toBe(databaseUs());
   });
+
+  test("does not stay ahead because of a reading from before the clock was set back that is answered after one from after it", () => {
+    const { read, ask, databaseUs } = watched();
+    read();
+    const answer = ask();
+    const askedUs = databaseUs();
+    read({ stepUs: -HOUR_US });
+    expect(answer().nowUs).toBe(askedUs);
+    expect(read().nowUs).toBe(databaseUs());
+  });
 });
 
 describe("a jump", () => {
