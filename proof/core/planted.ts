@@ -254,7 +254,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "takes every grant to have been fetched",
     file: "transitions.ts",
-    from: "claim.provisional = true;",
+    from: "claim.provisional = !isSpend(claim);",
     to: "claim.provisional = false;",
   },
   {
@@ -574,7 +574,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a spend of a waiter as a lease",
     file: "transitions.ts",
-    from: 'if (spends) end(draft, claim, "spent");',
+    from: 'if (isSpend(claim)) end(draft, claim, "spent");',
     to: "",
   },
   {
@@ -614,10 +614,10 @@ export const MUTANTS: readonly Mutant[] = [
     to: "if (!rate || !head) return null;",
   },
   {
-    fault: "takes the rate of the shortest pattern",
+    fault: "takes the rate of any pattern that matches",
     file: "limit.ts",
-    from: "rule.prefix.length <= best.prefix.length",
-    to: "rule.prefix.length >= best.prefix.length",
+    from: 'longestRule(name, rules, "rate")',
+    to: "rules.find((rule) => rule.rate !== null && isUnder(name, rule))",
   },
   {
     fault: "removes the rate when only the limit changes",

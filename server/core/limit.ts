@@ -41,6 +41,20 @@ export function patternOf(rule: Pick<LimitRule, "prefix">): string {
   return `${rule.prefix}*`;
 }
 
+/** The longest pattern that matches the name and has this setting. */
+function longestRule(
+  name: string,
+  rules: readonly LimitRule[],
+  setting: keyof LimitAndRate,
+): LimitRule | undefined {
+  let best: LimitRule | undefined;
+  for (const rule of rules) {
+    if (rule[setting] === null || !isUnder(name, rule)) continue;
+    if (!best || rule.prefix.length > best.prefix.length) best = rule;
+  }
+  return best;
+}
+
 /** No pattern is about the servers' own locks: `*` must not keep a server from its probe. */
 function isUnder(name: string, { prefix }: LimitRule): boolean {
   return name.startsWith(prefix) && !isOwnName(name);
@@ -52,11 +66,7 @@ export function effectiveLimit(
 ): EffectiveLimit {
   const { limit, limitVersion: version, limitReason: reason } = lock;
   if (limit !== null) return { limit, source: "name", pattern: "", version, reason };
-  let best: LimitRule | undefined;
-  for (const rule of rules) {
-    if (rule.limit === null || !isUnder(lock.name, rule)) continue;
-    if (!best || rule.prefix.length > best.prefix.length) best = rule;
-  }
+  const best = longestRule(lock.name, rules, "limit");
   if (best) {
     return {
       limit: best.limit as number,
@@ -91,11 +101,7 @@ export function effectiveRate(
   rules: readonly LimitRule[],
 ): EffectiveRate | null {
   if (rate !== null) return { ...rate, source: "name", pattern: "", version, reason };
-  let best: LimitRule | undefined;
-  for (const rule of rules) {
-    if (rule.rate === null || (best && rule.prefix.length <= best.prefix.length)) continue;
-    if (isUnder(name, rule)) best = rule;
-  }
+  const best = longestRule(name, rules, "rate");
   if (!best?.rate) return null;
   return {
     ...best.rate,

@@ -1,6 +1,6 @@
 // A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. `from` and
-// `to` are text, which only this file and the messages read: a limit in decimal and a rate after it, a record as the JSON of its message, a
-// claim as JSON, a policy's hash.
+// `to` are text, which this file writes and reads: a limit in decimal and a rate after it, a record as the JSON of its
+// message, a claim as JSON, a policy's hash.
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";

@@ -132,12 +132,10 @@ export function setInForce(draft: Draft): void {
  */
 export function grant(draft: Draft, claim: Claim): void {
   countWaiter(draft.lock, claim, -1);
-  const spends = isSpend(claim);
-  if (spends) hold(draft, claim, draft.nowUs);
-  else holdForGrace(draft, claim);
+  holdForGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
-  if (spends) end(draft, claim, "spent");
+  if (isSpend(claim)) end(draft, claim, "spent");
 }
 
 /**
@@ -151,7 +149,7 @@ export function grantAtOnce(
 ): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
-  if (afterWait && !isSpend(claim)) holdForGrace(draft, claim);
+  if (afterWait) holdForGrace(draft, claim);
   else {
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
     claim.provisional = claim.deadlineUs === null;
@@ -273,7 +271,8 @@ export function end(
 function holdForGrace(draft: Draft, claim: Claim): void {
   const graceEndUs = draft.nowUs + draft.policy.graceUs;
   hold(draft, claim, Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs));
-  claim.provisional = true;
+  // Nobody comes for a spend.
+  claim.provisional = !isSpend(claim);
 }
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {

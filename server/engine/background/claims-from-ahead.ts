@@ -45,10 +45,6 @@ export class ClaimsFromAhead {
     for (const part of partsOf(round, bounds.AHEAD_CLAIMS_MAX)) {
       const byLock = Map.groupBy(part, ({ lockId }) => lockId);
       const { advances } = this.#options;
-      const claimsOf = (found: readonly Found[]) =>
-        found.flatMap(({ lockId, ticketNumber }) =>
-          ticketNumber === undefined ? [] : [{ lockId, ticketNumber }],
-        );
       // Those whose advances fail are found again.
       await Promise.all(
         [...byLock].map(([id, found]) => advances.start(id, { verb: "advance", claims: claimsOf(found) })),
@@ -82,4 +78,10 @@ export class ClaimsFromAhead {
     const isLast = found.length === 0 && beganMs >= this.#setBackMs + bounds.AHEAD_AGAIN_MS;
     this.#lookMs = isLast ? Number.POSITIVE_INFINITY : beganMs + bounds.AHEAD_AGAIN_MS;
   }
+}
+
+function claimsOf(found: readonly Found[]): ClaimKey[] {
+  return found.flatMap(({ lockId, ticketNumber }) =>
+    ticketNumber === undefined ? [] : [{ lockId, ticketNumber }],
+  );
 }

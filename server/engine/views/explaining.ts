@@ -168,8 +168,8 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   const asked = claim ?? ONE_PERMIT;
   if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
   if (rowsHeld) yield rowsHeld;
-  const isDrained = !isDraining(lock, limit) || fits(lock, limit, asked);
-  if (limit === 0 || !isDrained || neverFits(limit, asked))
+  const waitsForDrain = isDraining(lock, limit) && !fits(lock, limit, asked);
+  if (limit === 0 || waitsForDrain || neverFits(limit, asked))
     yield { kind: "limit", limit: inForce, set: limitSet };
   const notBeforeUs = lock.record?.notBeforeUs ?? 0;
   if (notBeforeUs > nowUs) yield { kind: "not_before", untilUs: notBeforeUs };

@@ -10,8 +10,8 @@ import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
-import { leaseMessage, spentMessage, ticketMessage } from "../messages/messages.ts";
-import { asking, endOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
+import { leaseMessage, ticketMessage } from "../messages/messages.ts";
+import { asking, endingOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
 import { type Check, WAIT } from "./fields.ts";
 
 type AcquireAnswer = AnswerTo<"acquire">;
@@ -68,10 +68,7 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
     const { engine } = this.#context;
     try {
       const { claim, nowUs } = await wait.untilSettled(waiting, () => this.#canReturn);
-      if (claim.endReason === "spent")
-        return { outcome: { case: "spent", value: spentMessage(claim, lockName) } };
-      if (claim.state !== "held")
-        return { outcome: { case: "ended", value: await endOf(engine, claim, lockName, this.call) } };
+      if (claim.state !== "held") return { outcome: await endingOf(engine, claim, lockName, this.call) };
       giveBackUnheard(engine, claim, this.call, this.#canReturn);
       return { outcome: { case: "lease", value: leaseMessage(claim, lockName, nowUs) } };
     } finally {
@@ -104,11 +101,8 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
       }
       case "request_id_reused":
         throw requestIdReused();
-      case "ended":
-        return outcome.claim.endReason === "spent"
-          ? { case: "spent", value: spentMessage(outcome.claim, lockName) }
-          : null;
       case "refused":
+      case "ended":
         return null;
     }
   }
@@ -128,7 +122,7 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
           return { outcome: { case: "refusal", value } };
         }
         case "ended":
-          return { outcome: { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) } };
+          return { outcome: await endingOf(engine, outcome.claim, lockName, call) };
         case "waiting": {
           // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
           // was lost. In the second case, asking again without a request id would make another claim.

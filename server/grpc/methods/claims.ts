@@ -12,6 +12,7 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { admitted, type Turn } from "../admission.ts";
 import { maySeeHolders, shownEnd, shownLimit } from "../authorize.ts";
 import type { Call, Reply } from "../call.ts";
+import { spentMessage } from "../messages/messages.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
@@ -109,7 +110,13 @@ export async function refusalOf(
   return refusedMessage(lockName, shown, permits, holders);
 }
 
-export async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
+/** A claim that has ended, as the last message about it: a spend has what it asked for. */
+export async function endingOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
+  if (claim.endReason === "spent") return { case: "spent", value: spentMessage(claim, lockName) } as const;
+  return { case: "ended", value: await endOf(engine, claim, lockName, call) } as const;
+}
+
+async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
   const ended = shownEnd(call, claim, lockName);

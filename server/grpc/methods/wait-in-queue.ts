@@ -11,9 +11,9 @@ import { admitted } from "../admission.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
-import { leaseMessage, spentMessage, ticketMessage } from "../messages/messages.ts";
+import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { askedFor, checkQueueRequest } from "./acquire.ts";
-import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
+import { asking, endingOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import { type Check, NO_CLAIM } from "./fields.ts";
 
 type Update = WaitInQueueResponse["update"];
@@ -118,9 +118,7 @@ class QueueStream {
 
   async #settled(claim: Claim, lockName: string, nowUs: number): Promise<Update> {
     const { engine } = this.#context;
-    if (claim.endReason === "spent") return { case: "spent", value: spentMessage(claim, lockName) };
-    if (claim.state !== "held")
-      return { case: "ended", value: await endOf(engine, claim, lockName, this.#call) };
+    if (claim.state !== "held") return await endingOf(engine, claim, lockName, this.#call);
     giveBackUnheard(engine, claim, this.#call, this.#canReturn());
     return { case: "granted", value: leaseMessage(claim, lockName, nowUs) };
   }

@@ -228,8 +228,8 @@ const UNWOKEN = `
   SELECT l.id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
   WHERE l.id > :after AND l.waiting > 0 AND l.wakes_at IS NULL AND r.not_before > :atUs ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-// Excludes locks that wait for a time, locks with something due, and locks without a decision since the pause after a fail-over: the next decision
-// will advance their queue, and the first waiter may fit only then.
+// Excludes locks that wait for a time, locks with something due, and locks without a decision since the pause after a
+// fail-over: the next decision will advance their queue, and the first waiter may fit only then.
 const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits, c.ttl
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =

@@ -124,7 +124,7 @@ export const HOLDER_PART = LOCK_WRITTEN_COLUMNS.length + 4;
 export const NEVER_DUE_US = Number.MAX_SAFE_INTEGER;
 
 /** When lock `l` has to be looked at for its first waiter; NEVER_DUE_US if it need not be. */
-export const WAKES_AT = `COALESCE(l.wakes_at, ${NEVER_DUE_US})`;
+const WAKES_AT = `COALESCE(l.wakes_at, ${NEVER_DUE_US})`;
 
 /**
  * The earliest time at which something of lock `l` is due, as committed: the deadlines of its live claims, and `wakes_at`.
