@@ -57,6 +57,13 @@ export const RATE_PER_US_MIN = SECOND_US;
 /** The limit of a lock without any setting: a plain Acquire is a mutex. */
 export const LIMIT_DEFAULT = 1;
 
+/** Longest pattern of a pool, in bytes with its star: its guard row is named after it. */
+export const POOL_BYTES_MAX = 247;
+/** Most pools over one name: what a claim lists of them is in its row. */
+export const POOLS_OVER_NAME_MAX = 8;
+/** Of those who wait at a pool, the first ones that a decision reads. So many may go on together. */
+export const POOL_QUEUE_READ = 128;
+
 /** Waiters that a decision reads from the head of a queue: one for each command and this many more; and the most. */
 export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;

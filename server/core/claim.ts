@@ -8,6 +8,8 @@
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
 //                                                                exhausted, status_mismatch
 //
+// A claim whose name is under a pool enters between WAITING and HELD: it has its own lock, and waits at a pool. See pools.ts.
+//
 // ENDED is final: a claim is never revived. Its row stays for as long as its name's history is kept, at least for the
 // retention time, so that the server answers its request id and its id as ended. Then the row is deleted.
 //
@@ -46,9 +48,12 @@ export function keyText({ lockId, ticketNumber }: ClaimKey): string {
 /** The place of holders. Waiters have higher ones. */
 export const HELD_PLACE = 0n;
 
-/** The place in a queue: the lowest goes first, of equal ones the lowest ticket number. Every queue is by arrival. */
-export function placeOf({ state, ticketNumber }: Pick<Claim, "state" | "ticketNumber">): bigint {
-  return state === "waiting" ? ticketNumber : HELD_PLACE;
+/**
+ * The place in the lock's own queue: the lowest goes first, of equal ones the lowest ticket number. Every queue is by arrival. A
+ * claim that enters has the place of holders, because it has its own lock.
+ */
+export function placeOf(claim: Pick<Claim, "state" | "ticketNumber" | "levels">): bigint {
+  return claim.state === "waiting" && !isEntering(claim) ? claim.ticketNumber : HELD_PLACE;
 }
 
 /** Sorts by lock, and by ticket number, which is the order of requests. */
@@ -83,6 +88,15 @@ export interface Terms {
   readonly ifStatus: readonly string[];
 }
 
+/** A level of a claim beside its own lock: a pool that it has reached. */
+export interface Level {
+  readonly poolId: bigint;
+  /** Its rank in the pool's queue, which it keeps when it comes back. */
+  readonly rank: bigint;
+  /** It has its permits there; waits there; or has given them back, or does not wait there any more. */
+  readonly state: "has" | "waits" | "left";
+}
+
 export interface Claim {
   readonly lockId: bigint;
   readonly ticketNumber: bigint;
@@ -104,6 +118,8 @@ export interface Claim {
   /** What the claim wants of the lock's record; null for most. */
   readonly terms: Terms | null;
   state: ClaimState;
+  /** The pools that it has reached. Is replaced and never mutated, so copies may share it. null for most. */
+  levels: readonly Level[] | null;
   /** Time to live as last requested; null: without end; SPENDS: none. */
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
@@ -131,6 +147,16 @@ export const SPENDS = 0;
 
 export function isSpend({ ttlUs }: Pick<Claim, "ttlUs">): boolean {
   return ttlUs === SPENDS;
+}
+
+/** Whether it has its own lock, and waits at a pool: it is not held yet. */
+export function isEntering({ state, levels }: Pick<Claim, "state" | "levels">): boolean {
+  return levels !== null && state === "waiting" && levels.some((level) => level.state === "waits");
+}
+
+/** Permits that the claim takes of its lock and of each pool. A spend only takes rates. */
+export function roomOf({ permits, ttlUs }: Pick<Claim, "permits"> & Partial<Pick<Claim, "ttlUs">>): number {
+  return ttlUs === SPENDS ? 0 : permits;
 }
 
 /** Prefix of request ids that the server makes. Callers' ids must not begin with it. */
@@ -193,13 +219,13 @@ export function parseClaimId(id: string): ClaimRef | null {
   if (id.length > CLAIM_ID_CHARS_MAX) return null;
   const parts = ID_FORM.exec(id);
   if (!parts) return null;
-  const lockId = parseBase36(parts[1] as string);
-  const ticketNumber = parseBase36(parts[2] as string);
+  const lockId = fromBase36(parts[1] as string);
+  const ticketNumber = fromBase36(parts[2] as string);
   if (lockId > BIGINT_MAX || ticketNumber > BIGINT_MAX) return null;
   return { lockId, ticketNumber, secret: parts[3] as string };
 }
 
-function parseBase36(digits: string): bigint {
+export function fromBase36(digits: string): bigint {
   if (digits.length <= SAFE_DIGITS) return BigInt(Number.parseInt(digits, 36));
   let value = 0n;
   for (const digit of digits) value = value * 36n + BigInt(Number.parseInt(digit, 36));

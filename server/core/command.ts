@@ -150,17 +150,28 @@ export interface DeleteRecord extends Called {
   readonly reason?: string;
 }
 
+/**
+ * The walk with this number has been at all who held before the pool was made. It has no effect if the pool was made again in
+ * between.
+ */
+export interface EndCounting {
+  readonly verb: "end_counting";
+  readonly counting: bigint;
+}
+
 /** Ends what is due and grants what fits, as every command does: time may have passed. */
 export interface Advance {
   readonly verb: "advance";
   /** Claims of the lock that the decision must read; unset: those that are due. */
   readonly claims?: readonly ClaimKey[];
+  /** Counts those of these claims that are past a pool which was made meanwhile; unset: it does not. */
+  readonly countsPast?: boolean;
 }
 
 /** The commands whose changes must not be made twice: see `Marks`. */
 export type Change = SetLimit | ForceRelease | UpdateRecord | DeleteRecord;
 
-export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | Advance;
+export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | EndCounting | Advance;
 
 /** The commands that clients ask for in full. The engine completes an Acquire and an Attach. */
 export type Asked = Renew | Release | Change;
@@ -260,6 +271,7 @@ export interface OutcomeKinds {
   force_release: "forced" | "unknown_lock";
   update_record: "record" | "version_mismatch" | "no_record";
   delete_record: "deleted" | "in_use" | "version_mismatch" | "unknown_lock";
+  end_counting: "done";
   advance: "done";
 }
 
@@ -274,6 +286,8 @@ export interface Place {
   readonly permitsAhead: number;
   /** Waiters in all. */
   readonly queueLength: number;
+  /** The pattern of the pool at which it waits; unset: it waits for its own lock. */
+  readonly pool?: string;
   /** How long the lock's rate alone keeps the waiter, if those ahead are granted first; unset: it has none, or is paused. */
   readonly rateWaitUs?: number;
 }

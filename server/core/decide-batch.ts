@@ -1,13 +1,16 @@
 // Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
-import { addByLock, type Claim } from "./claim.ts";
+import { addByLock, type Claim, type ClaimKey } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
+import { decidePool } from "./decide-pool.ts";
+import { grantWaiters } from "./levels.ts";
 import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
+import { type Pool, Pools, PoolsNeeded, poolPrefix } from "./pools.ts";
 import type { Policy, Rows } from "./rows.ts";
-import { claimOf, type Draft, endDue, grantWaiters, openDraft, wakeOf } from "./transitions.ts";
+import { claimOf, type Draft, endDue, openDraft, wakeOf } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {
@@ -60,6 +63,10 @@ export interface BatchEvent {
 export interface Decision {
   /** All guard rows, changed or not. */
   readonly locks: Lock[];
+  /** The guard rows of all pools that were read, changed or not. */
+  readonly pools: Lock[];
+  /** Claims at these pools that may go on, and are to be looked at with their own locks. */
+  readonly mayGoOn: ClaimKey[];
   readonly added: Claim[];
   readonly changed: Claim[];
   /** Changes that the commands have made, for the history. */
@@ -70,7 +77,7 @@ export interface Decision {
   readonly events: BatchEvent[];
 }
 
-/** Brings each lock up to the present time, and applies its commands in order. */
+/** Brings each lock up to the present time, and applies its commands in order. Throws PoolsNeeded, and then it changed nothing. */
 export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context): Decision {
   const claimsOf = new Map<bigint, Claim[]>();
   const byRequestId = new Map<string, Claim>();
@@ -78,6 +85,8 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
   for (const claim of rows.claims) byRequestId.set(claim.requestId, claim);
   const decision: Decision = {
     locks: [],
+    pools: [],
+    mayGoOn: [],
     added: [],
     changed: [],
     noted: [],
@@ -85,8 +94,11 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     decided: new Map(),
     events: [],
   };
+  const pools = new Pools(rows.pools, rows);
   for (const lock of rows.locks.values()) {
-    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, context.policy);
+    // It was planned as a lock, because nobody knew its name.
+    if (poolPrefix(lock.name) !== null) throw new PoolsNeeded([lock.id]);
+    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, pools, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const earlier =
@@ -108,7 +120,43 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
     close(draft, decision);
   }
+  for (const pool of pools.all()) {
+    const ownAsked = asked.get(pool.id);
+    if (ownAsked)
+      decision.decided.set(pool.id, decideAboutPool(pool, ownAsked, rows.nowUs, context, decision));
+    closePool(pool, decision);
+  }
   return decision;
+}
+
+/** A pool has no claims of its own: only what is asked of the pool itself is decided here. */
+function decideAboutPool(
+  pool: Pool,
+  asked: readonly Submitted[],
+  nowUs: number,
+  { attempt, earlier }: Context,
+  { noted }: Decision,
+): Decided {
+  const { lock } = pool;
+  const markFound = lock.changeMark;
+  const before = earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
+  const outcomes = asked.map(({ command }, index) => {
+    if ("name" in command && command.name !== lock.name) return undefined;
+    if (!isChange(command)) return decidePool(pool, command, attempt, noted);
+    const left = afterEarlier(command, index, markFound, before);
+    if ("outcome" in left) return left.outcome;
+    const outcome = decidePool(pool, left.command, attempt, noted);
+    if (hasChanged(outcome)) lock.changeMark = attempt.mark;
+    return outcome;
+  });
+  return { nowUs, lockName: lock.name, outcomes, markFound, markLeft: lock.changeMark, events: [] };
+}
+
+function closePool(pool: Pool, { pools, mayGoOn }: Decision): void {
+  const { now, fromUs } = pool.toLookAt();
+  pool.lock.wakesAtUs = fromUs;
+  pools.push(pool.lock);
+  for (const { lockId, ticketNumber } of now) mayGoOn.push({ lockId, ticketNumber });
 }
 
 const NONE: readonly never[] = [];

@@ -2,7 +2,7 @@
 // claim.
 
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
-import { type Claim, type ClaimRef, isServerMade, isSpend, sameSecret } from "./claim.ts";
+import { type Claim, type ClaimRef, isServerMade, isSpend, roomOf, sameSecret } from "./claim.ts";
 import type {
   Acquire,
   Change,
@@ -17,6 +17,7 @@ import type {
   Refused,
   UpdateRecord,
 } from "./command.ts";
+import { countPast, enter, grantWaiters, poolsOverLock } from "./levels.ts";
 import { fits, neverFits } from "./limit.ts";
 import {
   isDueNow,
@@ -28,6 +29,7 @@ import {
   statusOf,
 } from "./lock.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
+import { type Pool, waitsAt } from "./pools.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
 import {
   claimOf,
@@ -35,12 +37,12 @@ import {
   type Draft,
   end,
   enqueue,
-  grantAtOnce,
-  grantWaiters,
   isAsGranted,
   keepAlive,
   mayGrant,
+  occupyAtOnce,
   prolong,
+  recordWait,
   setInForce,
   snapshot,
   startGrace,
@@ -84,7 +86,9 @@ const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
   force_release: { decide: forceRelease, isChange: true, makesLock: false },
   update_record: { decide: updateRecord, isChange: true, makesLock: true },
   delete_record: { decide: deleteRecord, isChange: true, makesLock: false },
-  advance: { decide: () => ({ kind: "done" }), isChange: false, makesLock: null },
+  // Of a pool: see decide-pool.ts.
+  end_counting: { decide: () => ({ kind: "done" }), isChange: false, makesLock: null },
+  advance: { decide: advance, isChange: false, makesLock: null },
 };
 
 export function isChange(command: Command): command is Change {
@@ -108,6 +112,11 @@ export function hasChanged(outcome: Outcome): boolean {
 /** Whether the engine makes the lock of the command if nobody has named it yet. */
 export function makesLock({ verb }: Command): boolean {
   return VERBS[verb].makesLock === true;
+}
+
+function advance(draft: Draft, { countsPast }: CommandOf<"advance">): OutcomeOf<"advance"> {
+  if (countsPast) countPast(draft);
+  return { kind: "done" };
 }
 
 function attach(draft: Draft, command: CommandOf<"attach">): OutcomeOf<"attach"> {
@@ -288,8 +297,12 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
     if (!isInWantedStatus(lock, command.terms ?? null))
       return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
     if (isAllowed(rate, lock.rateUntilUs, command.permits, clock)) {
-      const claim = grantAtOnce(draft, newClaim(draft, command), command);
-      return isSpend(claim) ? { kind: "ended", claim } : { kind: "held", claim };
+      const refusedByPool = whyNotThroughPools(draft, command);
+      if (refusedByPool) return refusedByPool;
+      const claim = newClaim(draft, command);
+      occupyAtOnce(draft, claim);
+      enter(draft, claim, command);
+      return claim.state === "waiting" ? entering(draft, claim, command) : asItIs(claim);
     }
   }
   if (!command.mayWait) return refusedNow(draft, command, isFree);
@@ -297,6 +310,44 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
   const claim = newClaim(draft, command);
   const place = placeAtTheEnd(draft, command);
   return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
+}
+
+/** A request that may not wait takes all levels now or none, and passes nobody. null: nothing is in its way. */
+function whyNotThroughPools(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | null {
+  for (const pool of poolsOverLock(draft)) {
+    if (pool.isLeaving) continue;
+    const { limit, rate } = pool;
+    if (command.mayWait) {
+      const isFull = pool.lock.waiting >= draft.policy.queueMax && !pool.hasRoomFor(command);
+      if (isFull) return { ...refused(draft, "queue_full"), limit };
+      continue;
+    }
+    if (limit.limit === 0) return { ...refused(draft, "paused"), limit };
+    if (pool.lock.waiting > 0 || !pool.hasRoomFor(command)) return { ...refused(draft, "busy"), limit };
+    if (rate && !pool.isRateReady(command)) {
+      const forUs = Math.max(RETRY_AFTER_US_MIN, pool.allowedFromUs(command) - draft.clock.atLeastUs);
+      return { ...refused(draft, "rate"), limit, rate, forUs };
+    }
+  }
+  return null;
+}
+
+/** A new claim that has its own lock, and waits at a pool: its place is the last one there. */
+function entering(draft: Draft, claim: Claim, command: Acquire): OutcomeNamed<"waiting"> {
+  keepAlive(draft, claim, claim.replica);
+  const at = waitsAt(claim);
+  const pool = at === null ? null : draft.pools.get(at);
+  return {
+    kind: "waiting",
+    claim: recordWait(draft, claim, command.caller),
+    place: pool && placeAt(pool, claim),
+  };
+}
+
+function placeAt({ lock, pattern }: Pool, claim: Claim): Place {
+  const { waiting, waitingPermits } = lock;
+  const permitsAhead = waitingPermits - roomOf(claim);
+  return { ahead: waiting - 1, permitsAhead, queueLength: waiting, pool: pattern };
 }
 
 function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire): Place {
@@ -314,7 +365,17 @@ function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire
 function whyNever(draft: Draft, asked: Acquire): OutcomeNamed<"refused"> | null {
   if (neverFits(draft.limit.limit, asked)) return refused(draft, "never_fits");
   const { rate } = draft;
-  return rate && exceedsBurst(rate, asked.permits) ? { ...refused(draft, "never_fits"), rate } : null;
+  if (rate && exceedsBurst(rate, asked.permits)) return { ...refused(draft, "never_fits"), rate };
+  for (const pool of poolsOverLock(draft)) {
+    if (!pool.neverFits(asked)) continue;
+    const { limit, rate } = pool;
+    return {
+      ...refused(draft, "never_fits"),
+      limit,
+      ...(exceedsBurst(rate, asked.permits) && rate && { rate }),
+    };
+  }
+  return null;
 }
 
 /** For a client that comes back to its claim, by request id or by ticket. If the claim still waits, this is a sign of life. */
@@ -426,6 +487,7 @@ function newClaim(draft: Draft, command: Acquire): Claim {
     waitUntilUs: command.maxWaitUs === null ? null : nowUs + command.maxWaitUs,
     terms: command.terms ?? null,
     state: "waiting",
+    levels: null,
     ttlUs: command.ttlUs,
     deadlineUs: null,
     replica: command.replica,

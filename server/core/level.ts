@@ -3,7 +3,10 @@
 // storage/fleet.ts and engine/transaction/checked-store.ts check it; RELEASING.md says when to raise which.
 
 /** Raise it by one in the version that begins to understand a new form, and writes the old one. */
-export const LEVEL = 1;
+export const LEVEL = 2;
+
+/** Servers below this level know nothing of pools: they would give nothing back. The first pool keeps them out. */
+export const POOLS_LEVEL = 2;
 
 /**
  * What a server must understand to decide while this version does: the level that first understood the newest form that

@@ -25,12 +25,14 @@ export interface LimitRule extends LimitAndRate {
   readonly reason: string;
   /** The mark of the call that made the last change, as in `Lock.changeMark`. */
   readonly changeMark: bigint;
+  /** The guard row of the pool with this prefix, which has the pool's limit and rate: see pools.ts. null or unset: there is no pool. */
+  readonly poolId?: bigint | null | undefined;
 }
 
 export interface EffectiveLimit {
   readonly limit: number;
-  readonly source: "name" | "pattern" | "default";
-  /** Set when the source is a pattern. */
+  readonly source: "name" | "pattern" | "default" | "pool";
+  /** Set when the source is a pattern, or a pool. */
   readonly pattern: string;
   /** Version of the setting in force; for the default the version of the (unset) exact setting. */
   readonly version: bigint;
@@ -56,7 +58,7 @@ function longestRule(
 }
 
 /** No pattern is about the servers' own locks: `*` must not keep a server from its probe. */
-function isUnder(name: string, { prefix }: LimitRule): boolean {
+export function isUnder(name: string, { prefix }: Pick<LimitRule, "prefix">): boolean {
   return name.startsWith(prefix) && !isOwnName(name);
 }
 
@@ -85,8 +87,8 @@ export function limitUnder(prefix: string, rules: readonly LimitRule[]): number 
 }
 
 export interface EffectiveRate extends Rate {
-  readonly source: "name" | "pattern";
-  /** Set when the source is a pattern. */
+  readonly source: "name" | "pattern" | "pool";
+  /** Set when the source is a pattern, or a pool. */
   readonly pattern: string;
   /** Version of the setting in force, which has the limit, too. */
   readonly version: bigint;

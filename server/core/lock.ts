@@ -4,7 +4,7 @@
 // status of the users' own, and how its last lease went. Most locks have none. Also knows the numbers that must never repeat,
 // whatever a fail-over loses: fencing tokens of locks, and versions of records.
 
-import type { Claim, EndReason, Terms } from "./claim.ts";
+import { type Claim, type EndReason, roomOf, type Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import type { Rate } from "./rate.ts";
 
@@ -35,6 +35,12 @@ export interface Lock {
   waiting: number;
   /** Sum of the permits that waiters ask for, readers and writers counted as 1. */
   waitingPermits: number;
+  /** Of the holders, those that enter: they have this lock, and wait at a pool. They are not held yet. */
+  entering: number;
+  /** Sum of the permits that these have, readers and writers counted as 1. */
+  enteringPermits: number;
+  /** Of a pool: which walk counts those who held before the pool was made; null: all are counted. */
+  counting: bigint | null;
   /** The mark of the attempt that made the last change, see `Marks`; 0: there was none. Random, so it is unique. */
   changeMark: bigint;
   /** Version of the record that was deleted last; 0: none was. A new record continues from it. */
@@ -57,19 +63,31 @@ export interface GuardRow extends Counters {
 
 /** Permits held, readers and writers counted as 1: for display. */
 export function totalHeld(lock: Counters): number {
-  return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
+  return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders - lock.enteringPermits;
+}
+
+/** Claims that wait, for the lock or for a pool: for display. */
+export function totalWaiting({ waiting, entering }: Pick<Counters, "waiting" | "entering">): number {
+  return waiting + entering;
 }
 
 /** Counts a claim that is now held, or (-1) that is no longer held. */
 export function countHolder(
   lock: Lock,
-  { mode, permits }: Pick<Claim, "mode" | "permits">,
+  claim: Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>,
   by: 1 | -1 = 1,
 ): void {
+  const { mode } = claim;
   lock.holders += by;
-  if (mode === "permit") lock.heldPermits += by * permits;
+  if (mode === "permit") lock.heldPermits += by * roomOf(claim);
   else if (mode === "shared") lock.sharedHolders += by;
   else lock.exclusiveHolders += by;
+}
+
+/** Counts a holder that now enters, or (-1) that no longer does. */
+export function countEntering(lock: Lock, claim: Claim, by: 1 | -1 = 1): void {
+  lock.entering += by;
+  lock.enteringPermits += by * roomOf(claim);
 }
 
 /** Counts a claim that now waits, or (-1) that no longer waits. */

@@ -1,4 +1,4 @@
-// A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. `from` and
+// A change that somebody made, as the history keeps it: of a limit, of a pool, of a record, a forced release, or a policy. `from` and
 // `to` are text, which this file writes and reads: a limit in decimal and a rate after it, a record as the JSON of its
 // message, a claim as JSON, a policy's hash.
 
@@ -7,7 +7,8 @@ import type { Caller } from "./command.ts";
 import type { LimitAndRate } from "./limit.ts";
 import type { LockRecord } from "./lock.ts";
 
-export type ChangeKind = "limit" | "record" | "forced_release" | "policy";
+/** `pool`: the limit of all names under a pattern together; `limit`: of a name, or of each name under a pattern. */
+export type ChangeKind = "limit" | "pool" | "record" | "forced_release" | "policy";
 
 export interface NotedChange {
   readonly kind: ChangeKind;

@@ -9,6 +9,7 @@ import type { Claim } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import type { LimitRule } from "./limit.ts";
 import type { FailOver, Lock } from "./lock.ts";
+import type { PoolWaiter } from "./pools.ts";
 
 /** What was read under the guard rows. The decision owns it from here on. */
 export interface Rows extends Clock {
@@ -23,8 +24,17 @@ export interface Rows extends Clock {
   readonly claims: readonly Claim[];
   /** Request ids of commands that cannot be used, because the key of each belongs to another id; unset: none. */
   readonly takenRequestIds?: ReadonlySet<string> | undefined;
+  /** Guard rows of pools by id, as far as they were asked for; null: there is no such row (any more). Unset: none were. */
+  readonly pools?: ReadonlyMap<bigint, PoolRows | null> | undefined;
   /** For each lock with waiters: at least as many of them as planned, in order; complete if that is the whole queue. */
   readonly queues: ReadonlyMap<bigint, Queue>;
+}
+
+export interface PoolRows {
+  readonly lock: Lock;
+  /** The first of those who wait there, by rank: at most POOL_QUEUE_READ. */
+  readonly queue: readonly PoolWaiter[];
+  readonly complete: boolean;
 }
 
 export interface Queue {

@@ -1,10 +1,10 @@
 // The draft, and the only functions that change the state of a claim in it. Each keeps the counters of the guard row in
-// step and records what happened. See the diagram in claim.ts. Also applies time and order: ends what is due, then
-// grants to the head of the queue while it fits. Grants go strictly by ticket number, so nobody passes a heavy request
-// at the head that waits for its permits.
+// step and records what happened. See the diagram in claim.ts. Also applies time: ends what is due. levels.ts grants to the
+// head of the queue while it fits. Grants go strictly by ticket number, so nobody passes a heavy request at the head that waits
+// for its permits.
 
 import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
-import { type Claim, type EndReason, inOrder, isSpend } from "./claim.ts";
+import { type Claim, type EndReason, inOrder, isEntering, isSpend } from "./claim.ts";
 import type { Acquire, Caller, Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
 import {
@@ -14,25 +14,23 @@ import {
   effectiveRate,
   fits,
   type LimitRule,
-  neverFits,
 } from "./limit.ts";
 import {
   afterGrant,
   afterLease,
+  countEntering,
   countHolder,
   countWaiter,
   type FailOver,
   isDueNow,
-  isExhausted,
-  isInWantedStatus,
   isOwnName,
   type Lock,
   nextNumber,
   type RunResult,
-  statusOf,
 } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import { afterTaking, allowedFromUs, correctedUntilUs, exceedsBurst, isAllowed } from "./rate.ts";
+import { giveAllBack, leaveQueue, type Pools } from "./pools.ts";
+import { afterTaking, allowedFromUs, correctedUntilUs } from "./rate.ts";
 import type { Policy, Queue, Rows } from "./rows.ts";
 
 /**
@@ -48,6 +46,14 @@ export interface Draft {
   readonly lock: Lock;
   limit: EffectiveLimit;
   rate: EffectiveRate | null;
+  /** The pools that the transaction has read. */
+  readonly pools: Pools;
+  /** The ids of those over the lock, narrow to wide; null: nobody has asked yet. */
+  over: readonly bigint[] | null;
+  /** Rises when a claim that enters takes a level or comes back. */
+  moves: number;
+  /** The claim that has its own lock, and goes from level to level just now; null: none does. */
+  passing: Claim | null;
   /** The known claims of the lock, each once: see `claimOf`. */
   readonly claims: Claim[];
   /** The known head of the queue, in order of ticket numbers. */
@@ -69,7 +75,7 @@ const EMPTY: Queue = { head: [], complete: true };
  * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
  * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
  */
-export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Policy): Draft {
+export function openDraft(lock: Lock, claims: Claim[], rows: Rows, pools: Pools, policy: Policy): Draft {
   const { limitRules, failOver } = rows;
   const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
   const queue: Claim[] = [];
@@ -91,6 +97,10 @@ export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Polic
     lock,
     limit: effectiveLimit(lock, limitRules),
     rate,
+    pools,
+    over: null,
+    moves: 0,
+    passing: null,
     claims,
     queue,
     queueComplete: complete,
@@ -126,38 +136,58 @@ export function setInForce(draft: Draft): void {
   if (draft.rate) lock.rateUntilUs = correctedUntilUs(draft.rate, lock.rateUntilUs, clock);
 }
 
-/**
- * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a moment ago
- * may be dead or cut off by now.
- */
-export function grant(draft: Draft, claim: Claim): void {
-  countWaiter(draft.lock, claim, -1);
-  holdForGrace(draft, claim);
-  touch(draft, claim);
-  recordGrant(draft, claim, true);
-  if (isSpend(claim)) end(draft, claim, "spent");
+/** The first waiter has its own lock from now on. */
+export function occupy(draft: Draft, claim: Claim): void {
+  const { lock, queue } = draft;
+  queue.shift();
+  countWaiter(lock, claim, -1);
+  countAsEntering(draft, claim);
+}
+
+/** A new claim, which has its own lock from the beginning. */
+export function occupyAtOnce(draft: Draft, claim: Claim): void {
+  draft.added.push(claim);
+  draft.claims.push(claim);
+  countAsEntering(draft, claim);
+}
+
+function countAsEntering(draft: Draft, claim: Claim): void {
+  countHolder(draft.lock, claim);
+  countEntering(draft.lock, claim);
 }
 
 /**
- * Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. A spend ends with
- * that.
+ * Gives the lease to a claim that has its own lock. A waiter gets it for the grace period at most until somebody comes for
+ * it: a waiter that was there a moment ago may be dead or cut off by now. To a new request the answer itself delivers it,
+ * unless the caller has waited. A spend ends with that.
  */
-export function grantAtOnce(
+export function grant(
   draft: Draft,
   claim: Claim,
-  { afterWait, caller }: Pick<Acquire, "afterWait" | "caller">,
-): Claim {
-  draft.added.push(claim);
-  draft.claims.push(claim);
-  if (afterWait) holdForGrace(draft, claim);
+  atOnce: Pick<Acquire, "afterWait" | "caller"> | null,
+): void {
+  countEntering(draft.lock, claim, -1);
+  takeLevels(draft, claim);
+  if (!atOnce || atOnce.afterWait) holdForGrace(draft, claim);
   else {
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
     claim.provisional = claim.deadlineUs === null;
   }
-  const granted = recordGrant(draft, claim, false, caller);
-  if (!isSpend(claim)) return granted;
-  end(draft, claim, "spent", { caller });
-  return snapshot(claim);
+  touch(draft, claim);
+  recordGrant(draft, claim, atOnce === null, atOnce?.caller);
+  if (isSpend(claim)) end(draft, claim, "spent", { caller: atOnce?.caller });
+}
+
+/** The claim keeps the pools that it has, and takes their rates: in this transaction, which gives the token. */
+function takeLevels({ pools, clock }: Draft, claim: Claim): void {
+  if (claim.levels === null) return;
+  leaveQueue(pools, claim);
+  const kept = claim.levels.filter(({ state }) => state === "has");
+  for (const { poolId } of kept) {
+    const lock = pools.get(poolId)?.lock;
+    if (lock?.rate) lock.rateUntilUs = afterTaking(lock.rate, lock.rateUntilUs, claim.permits, clock);
+  }
+  claim.levels = kept.length > 0 ? kept : null;
 }
 
 /** Puts a new claim at the end of the queue. */
@@ -168,9 +198,28 @@ export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined):
   keepAlive(draft, claim, claim.replica);
   // Behind waiters that were not read, the claim is not part of the known head.
   if (draft.queueComplete) draft.queue.push(claim);
+  return recordWait(draft, claim, caller);
+}
+
+/** A new claim waits, in the lock's own queue or at a pool. */
+export function recordWait(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
   const enqueued = snapshot(claim);
   draft.events.push({ kind: "enqueued", claim: enqueued, caller });
   return enqueued;
+}
+
+/** A claim that enters gives back all that it has, and waits in the lock's own queue again, at its old place. */
+export function comeBackToQueue(draft: Draft, claim: Claim): void {
+  const { lock, queue } = draft;
+  const levels = claim.levels?.map((level) => ({ ...level, state: "left" as const })) ?? null;
+  giveAllBack(draft.pools, claim);
+  claim.levels = levels;
+  countEntering(lock, claim, -1);
+  countHolder(lock, claim, -1);
+  countWaiter(lock, claim);
+  const at = queue.findIndex(({ ticketNumber }) => ticketNumber > claim.ticketNumber);
+  if (at >= 0 || draft.queueComplete) queue.splice(at < 0 ? queue.length : at, 0, claim);
+  touch(draft, claim);
 }
 
 /**
@@ -247,11 +296,15 @@ export function end(
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
   if (was === "held") countHolder(lock, claim, -1);
-  else {
+  else if (draft.passing === claim || isEntering(claim)) {
+    countHolder(lock, claim, -1);
+    countEntering(lock, claim, -1);
+  } else {
     countWaiter(lock, claim, -1);
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }
+  giveAllBack(draft.pools, claim);
   // Somebody may have relied on a lease without end, so it counts as a run.
   if (claim.deadlineUs === null) claim.provisional = false;
   claim.state = "ended";
@@ -284,7 +337,6 @@ function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   claim.grantedAtUs = draft.nowUs;
   claim.deadlineUs = deadlineUs;
   lock.record = afterGrant(lock, draft.failOver);
-  countHolder(lock, claim);
 }
 
 function recordGrant(draft: Draft, claim: Claim, queued: boolean, caller?: Caller): Claim {
@@ -317,35 +369,6 @@ export function endDue(draft: Draft): void {
     }
   }
   if (due) for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
-}
-
-/** Grants to the first waiters while they fit. */
-export function grantWaiters(draft: Draft): void {
-  const { lock, queue } = draft;
-  while (lock.waiting > 0) {
-    const head = queue[0];
-    if (!head) {
-      draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
-      return;
-    }
-    if (neverFits(draft.limit.limit, head) || exceedsBurst(draft.rate, head.permits)) {
-      end(draft, head, "never_fits");
-      continue;
-    }
-    if (!fits(lock, draft.limit.limit, head)) return;
-    if (isExhausted(lock)) {
-      end(draft, head, "exhausted");
-      continue;
-    }
-    if (!mayGrant(draft)) return;
-    if (!isInWantedStatus(lock, head.terms)) {
-      end(draft, head, "status_mismatch", { note: statusOf(lock) });
-      continue;
-    }
-    if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;
-    queue.shift();
-    grant(draft, head);
-  }
 }
 
 /**

@@ -71,9 +71,11 @@ export interface LimitsQuery {
 
 /** A limit, a rate or both that were set. */
 export interface LimitSetting extends LimitAndRate {
-  readonly kind: "pattern" | "name";
+  readonly kind: "pattern" | "pool" | "name";
   /** The pattern with its star, or the name. */
   readonly target: string;
+  /** What is used of a pool. */
+  readonly use?: PoolUse;
   readonly version: bigint;
   readonly reason: string;
 }
@@ -94,6 +96,38 @@ export type LimitRuleAnswer =
     }
   | { readonly kind: "version_mismatch"; readonly version: bigint };
 
+/** What the change of a pool has led to. */
+export type PoolAnswer =
+  | {
+      readonly kind: "pool";
+      /** The pool's guard row. */
+      readonly lock: Lock;
+      readonly version: bigint;
+      /** Servers that have not yet reported that they know of it, or that it is gone. */
+      readonly serversBehind: number;
+    }
+  | { readonly kind: "version_mismatch"; readonly version: bigint }
+  /** `over`: the pattern of names over which there would be more than POOLS_OVER_NAME_MAX. */
+  | { readonly kind: "too_many_pools"; readonly over: string };
+
+/** What is used of a pool. */
+export interface PoolUse {
+  readonly heldPermits: bigint;
+  readonly holderCount: number;
+  readonly waiterCount: number;
+  readonly draining: boolean;
+  readonly counting: boolean;
+  /** Permits that may be taken of its rate now. */
+  readonly available: number;
+}
+
+/** A pool as it is shown. */
+export interface PoolView {
+  readonly limit: EffectiveLimit;
+  readonly rate: EffectiveRate | null;
+  readonly use: PoolUse;
+}
+
 /** A lock as listings show it. */
 export interface ViewedLock {
   readonly lock: Lock;
@@ -102,6 +136,10 @@ export interface ViewedLock {
   readonly rate: (EffectiveRate & { readonly available: number }) | null;
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
+  /** The pools over it, narrow to wide, where a single lock is shown. */
+  readonly pools?: readonly PoolView[];
+  /** The patterns of the pools at which its claims wait, by the pools' ids. */
+  readonly poolPatterns?: ReadonlyMap<bigint, string>;
 }
 
 /** The locks that a Capture asks for. */
@@ -202,10 +240,11 @@ export type EngineEvent =
     }
   /** Something happened to a claim or a limit. */
   | { readonly kind: "event"; readonly event: Event; readonly lockName: string }
-  /** A limit rule was changed. */
+  /** A limit rule or a pool was changed. */
   | {
       readonly kind: "limit_rule_set";
       readonly prefix: string;
+      readonly isPool: boolean;
       readonly set: NewSetting;
       readonly version: bigint;
       readonly reason: string;

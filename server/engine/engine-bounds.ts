@@ -200,6 +200,11 @@ export const AHEAD_AGAIN_MS = TRANSACTION_US_MAX / 1_000;
 /** Claims that one round brings back, and how many rounds it makes before the next interval. */
 export const AHEAD_CLAIMS_MAX = 256;
 export const AHEAD_ROUNDS_MAX = 20;
+/** Pools that one look at all of them reads, holders of a lock that are counted together, and how often servers look for pools to count. */
+export const POOLS_LISTED_MAX = 10_000;
+export const POOLS_READ_MAX = 100;
+export const COUNTED_CLAIMS_MAX = 256;
+export const POOLS_INTERVAL_MS = 5_000;
 /** Rows that one round of a purge deletes, and its rounds: more than end between two purges, at thousands a second. */
 export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 100;

@@ -23,6 +23,7 @@ import type {
   LimitsQuery,
   LocksQuery,
   LockWatch,
+  PoolAnswer,
   ViewedLock,
 } from "./answers.ts";
 import type { Health } from "./background/health.ts";
@@ -38,6 +39,7 @@ import type {
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { changePool } from "./transaction/pool-limits.ts";
 import { promised } from "./transaction/transaction.ts";
 import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
@@ -239,7 +241,27 @@ export class Engine {
     const answer = await changeLimitRule({ prefix, set, expectedVersion, reason, caller }, this.#parts);
     if (answer.kind === "limit_rule") {
       const { version, serversBehind } = answer;
-      this.#parts.observer({ kind: "limit_rule_set", prefix, set, version, reason, serversBehind, caller });
+      const what = { prefix, isPool: false, set, version, reason, serversBehind, caller };
+      this.#parts.observer({ kind: "limit_rule_set", ...what });
+    }
+    return answer;
+  }
+
+  /** Sets or (null) removes the limit, the rate or both of all names with a prefix together. */
+  async setPool(
+    prefix: string,
+    set: NewSetting,
+    expectedVersion: bigint | undefined,
+    reason: string,
+    caller?: Caller,
+  ): Promise<PoolAnswer> {
+    this.#parts.lanes.refuseWhenStopped();
+    const change = { prefix, set, expectedVersion, reason, caller };
+    const answer = await changePool(change, (command) => this.ask(command), this.#parts);
+    if (answer.kind === "pool") {
+      const { version, serversBehind } = answer;
+      const what = { prefix, isPool: true, set, version, reason, serversBehind, caller };
+      this.#parts.observer({ kind: "limit_rule_set", ...what });
     }
     return answer;
   }

@@ -6,6 +6,7 @@ import type { EffectiveLimit, EffectiveRate } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import type { ChangeKind, NotedChange } from "../core/noted-change.ts";
 import type { ChangePosition, EndedPosition, KeptChange, RowHolder } from "../storage/store.ts";
+import type { PoolView } from "./answers.ts";
 
 export type { ChangePosition, KeptChange } from "../storage/store.ts";
 
@@ -97,6 +98,16 @@ export type WaitCause =
       readonly holderCount: number;
       /** The first end of their leases; null: none has one; undefined: the caller may not see it. */
       readonly firstEndsAtUs: number | null | undefined;
+    }
+  /** A pool over the lock has no room, or not yet. `ahead`: those that wait there before it, or all if it does not wait there. */
+  | {
+      readonly kind: "pool";
+      readonly pool: PoolView;
+      readonly isHere: boolean;
+      readonly ahead: number;
+      readonly permitsAhead: number;
+      /** When its rate allows the grant, if it is in the way and those ahead are granted first; null: it is not. */
+      readonly rateUntilUs: number | null;
     }
   /** Others wait before it. `first`: the first of them. */
   | {

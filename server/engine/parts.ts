@@ -15,9 +15,12 @@ import { Subscribers, type SubscribersOptions } from "./subscribers/subscribers.
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
+import { KnownPools } from "./transaction/known-pools.ts";
 import { Lanes, type LanesOptions } from "./transaction/lanes.ts";
 import { LockIds, type LockIdsOptions } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
+import { Looks } from "./transaction/looks.ts";
+import { PoolCounts } from "./transaction/pool-counts.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
@@ -64,19 +67,37 @@ export function connect(options: EngineOptions) {
   // The lanes need parts that submit commands to them.
   const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
   const base = { store, policy, replica, observer, onFailure, health, locks, checked, submit, poke };
+  const pools = new KnownPools();
   const rulesInForce = new RulesInForce({ ...base, entry: options.replica });
   const advances = new Advances(base);
+  const looks = new Looks(base);
   const reads = new Reads(store);
   const turns = new ListingTurns(store.readers);
   const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
   const views = new Views(store, turns, nowUs);
-  const subscribers = new Subscribers({ ...base, rulesInForce, advances, reads, views, pollIntervalMs });
+  const subscribers = new Subscribers({
+    ...base,
+    rulesInForce,
+    advances,
+    looks,
+    reads,
+    views,
+    pollIntervalMs,
+  });
   const { followers } = subscribers;
-  const waking = { ...base, rulesInForce, advances, subscribers, followers, turns };
+  const waking = { ...base, pools, rulesInForce, advances, subscribers, followers, turns };
   const detachments = new Detachments(waking);
   const returned = new ReturnedWaiters(waking);
+  const poolCounts = new PoolCounts(waking);
   const background = new Background({
-    ...{ ...waking, cleaning, detachments, returned, doctorIntervalMs: options.doctorIntervalMs ?? null },
+    ...{
+      ...waking,
+      poolCounts,
+      cleaning,
+      detachments,
+      returned,
+      doctorIntervalMs: options.doctorIntervalMs ?? null,
+    },
     witness: new Witness({ ...waking, memory }),
     claimsFromAhead: new ClaimsFromAhead(waking),
     invariantChecks: new InvariantChecks(waking),
@@ -92,6 +113,16 @@ export function connect(options: EngineOptions) {
   const captures = new Captures({ observer, newSecret, commands, store: reads.inTurn });
   const { leastKeptUs = policy.keptForUs } = options;
   const kept = { ofNameUs: policy.keptForUs, underPrefixUs: leastKeptUs, changesUs: cleaning.changesUs };
-  const acting = { newSecret, detachments, background, lanes, lockIds, commands, captures };
+  const acting = {
+    poolCounts,
+    entry: options.replica,
+    newSecret,
+    detachments,
+    background,
+    lanes,
+    lockIds,
+    commands,
+    captures,
+  };
   return { ...waking, ...acting, reads, views, nowUs, kept };
 }

@@ -7,7 +7,7 @@ import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
 import type { Claim } from "../core/claim.ts";
-import type { Caller } from "../core/command.ts";
+import type { Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit, EffectiveRate } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
 import type { ViewedLock } from "../engine/answers.ts";
@@ -105,7 +105,9 @@ function maySeeSetting(
   by: ToClient,
   { source, pattern }: Pick<EffectiveLimit, "source" | "pattern">,
 ): boolean {
-  return source !== "pattern" || maySeeAllUnder(by, "ListLimits", pattern.slice(0, -1));
+  return (
+    (source !== "pattern" && source !== "pool") || maySeeAllUnder(by, "ListLimits", pattern.slice(0, -1))
+  );
 }
 
 /** The limit or the rate of a pattern is bare numbers for a caller that may not read all names under the pattern. */
@@ -116,9 +118,24 @@ export function shownLimit<Setting extends EffectiveLimit | EffectiveRate>(
   return maySeeSetting(by, set) ? set : { ...set, pattern: "", version: 0n, reason: "" };
 }
 
+const NO_PATTERNS: ReadonlyMap<bigint, string> = new Map();
+
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
-  const { limit, rate } = view;
-  return { ...view, limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
+  const { limit, rate, pools = [], poolPatterns = NO_PATTERNS } = view;
+  const shown = { limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
+  const isShown = (pattern: string) => maySeeSetting(by, { source: "pool", pattern });
+  return {
+    ...{ ...view, ...shown },
+    pools: pools.filter((pool) => isShown(pool.limit.pattern)),
+    poolPatterns: new Map([...poolPatterns].filter(([, pattern]) => isShown(pattern))),
+  };
+}
+
+/** A place at a pool does not say which one to a caller that may not read all names under it. */
+export function shownPlace<At extends Pick<Place, "pool">>(by: ToClient, place: At): At {
+  const { pool } = place;
+  if (pool === undefined || maySeeSetting(by, { source: "pool", pattern: pool })) return place;
+  return { ...place, pool: "" };
 }
 
 /** A claim that the caller has ended. Whose it was is for callers that may see the lock. */
@@ -155,6 +172,11 @@ export function shownExplanation(by: ToClient, explained: Explanation): Explanat
         return { ...cause, limit: shownLimit(by, cause.limit), set: showsSetter ? cause.set : null };
       case "rate":
         return { ...cause, rate: shownLimit(by, cause.rate) };
+      case "pool": {
+        const { limit, rate } = cause.pool;
+        const shown = { limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
+        return { ...cause, pool: { ...cause.pool, ...shown } };
+      }
       case "rows_held":
         return maySeeDatabase(by, lock.name) ? cause : { ...cause, holder: null };
       case "held":
@@ -170,6 +192,7 @@ export function shownExplanation(by: ToClient, explained: Explanation): Explanat
     lock: showsOthers ? lock : { ...lock, lastToken: 0n },
     limit: shownLimit(by, limit),
     limitSet: showsSetter ? limitSet : null,
+    place: shownPlace(by, explained.place),
     causes: explained.causes.map(shownCause),
     estimate: showsOthers ? explained.estimate : null,
   };

@@ -12,13 +12,14 @@ import {
   type ClaimKey,
   type ClaimRef,
   HELD_PLACE,
+  isEntering,
   isServerMade,
   placeOf,
 } from "../core/claim.ts";
 import type { Clock } from "../core/database-clock.ts";
 import type { Lock } from "../core/lock.ts";
 import { type Linked, RecentList } from "../core/recent-map.ts";
-import type { Queue } from "../core/rows.ts";
+import type { PoolRows, Queue } from "../core/rows.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_OF_LOCK,
@@ -28,7 +29,7 @@ import {
 } from "./storage-bounds.ts";
 import type { Loaded, LoadPlan, Writes } from "./store.ts";
 
-interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
+interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues" | "pools"> {
   readonly before: Before;
   /** Request ids of clients in the plan that no known claim of their commands' locks has. */
   readonly newRequestIds: readonly string[];
@@ -89,6 +90,8 @@ export class CachedLocks {
   read(plan: LoadPlan, clock: Clock): CachedRows | null {
     if (plan.rule || plan.locks.length === 0) return null;
     const copies = new Copies(clock);
+    const pools = this.#pools(plan, copies);
+    if (!pools) return null;
     for (const { id, heads, anywhereInQueue } of plan.locks) {
       const known = this.#locks.get(id);
       if (!known?.claims) return null;
@@ -104,7 +107,18 @@ export class CachedLocks {
     }
     const newRequestIds = this.#askByRequest(plan, copies);
     const { locks, queues } = copies;
-    return { locks, claims: [...copies.asked], queues, before: copies, newRequestIds };
+    return { locks, pools, claims: [...copies.asked], queues, before: copies, newRequestIds };
+  }
+
+  /** The plan's pools at which nobody waits, as known. null: not all of them are known, or somebody waits there. */
+  #pools({ pools = [] }: LoadPlan, copies: Copies): Map<bigint, PoolRows> | null {
+    const rows = new Map<bigint, PoolRows>();
+    for (const id of pools) {
+      const known = this.#locks.get(id);
+      if (!known || known.asked === "not yet" || isShared(known) || known.lock.waiting > 0) return null;
+      rows.set(id, { lock: copies.takePool(known.lock), queue: [], complete: true });
+    }
+    return rows;
   }
 
   /** Call after the commit of a transaction, with what it read and wrote. Keeps these rows: nobody may change them. */
@@ -115,7 +129,7 @@ export class CachedLocks {
     for (const { head } of loaded.queues.values()) addByLock(seen, head);
     addByLock(seen, writes.changed);
     addByLock(seen, writes.added);
-    for (const lock of writes.locks) {
+    for (const lock of [...writes.locks, ...(writes.pools ?? [])]) {
       const known = this.#locks.get(lock.id);
       if (!known) {
         const added = new CachedLock(lock);
@@ -201,6 +215,11 @@ export class CachedLocks {
   }
 }
 
+/** All guard rows of a plan. */
+export function idsOf({ locks, pools = [] }: LoadPlan): bigint[] {
+  return [...locks.map(({ id }) => id), ...pools];
+}
+
 /** Whether other servers write the lock too, as far as can be seen: caching its claims would be useless. */
 function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
   return alone < ALONE_AFTER_OTHERS;
@@ -208,7 +227,7 @@ function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
 
 /** Whether fewer than `heads` waiters are cached although more wait. */
 function isUsedUp({ all, queueTo }: LiveClaims, heads: number): boolean {
-  return queueTo !== null && inState(all, "waiting").length < heads;
+  return queueTo !== null && queueIn(all).length < heads;
 }
 
 /** Whether the lock has claims, but not too many holders, and they have not been requested. */
@@ -239,9 +258,9 @@ export interface LiveClaims {
   readonly queueTo: QueuePosition | null;
 }
 
-/** The claims in this state, in order. */
-function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"]): Claim[] {
-  return [...all.values()].filter(({ state }) => state === wanted);
+/** The waiters of the lock's own queue, in order. */
+function queueIn(all: ReadonlyMap<bigint, Claim>): Claim[] {
+  return [...all.values()].filter((claim) => claim.state === "waiting" && !isEntering(claim));
 }
 
 /** Up to where a read of the head saw the queue; null: all of it. */
@@ -273,7 +292,7 @@ export function liveClaims(
       all.delete(number);
       continue;
     }
-    if (state === "held") holders += 1;
+    if (state === "held" || isEntering(claim)) holders += 1;
     else waiting += 1;
     areInOrder &&= place === latestPlace ? number > latestNumber : place > latestPlace;
     latestPlace = place;
@@ -295,7 +314,7 @@ function inPlaces(all: ReadonlyMap<bigint, Claim>): Map<bigint, Claim> {
 
 /** Drops the end of the queue, which is read again when its turn comes. Returns up to where the rest is known. */
 function cutQueue(all: Map<bigint, Claim>): QueuePosition {
-  const queue = inState(all, "waiting");
+  const queue = queueIn(all);
   for (const { ticketNumber } of queue.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
   return positionOf(queue[CACHED_QUEUE_MAX - 1] as Claim);
 }
@@ -312,6 +331,8 @@ export interface Before {
   /** Undefined: the claim was not read. */
   claim(key: ClaimKey): Claim | undefined;
 }
+
+const NO_CLAIMS: LiveClaims = { all: new Map(), queueTo: null };
 
 interface LockWithClaims {
   readonly lock: Lock;
@@ -343,6 +364,12 @@ export class Copies implements Before {
    * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether
    * a lease has ended or the lock is due.
    */
+  /** Adds a pool, which has no claims of its own. */
+  takePool(lock: Lock): Lock {
+    this.#originals.set(lock.id, { lock, claims: NO_CLAIMS });
+    return { ...lock };
+  }
+
   take(known: LockWithClaims, heads: number): boolean {
     const { lock, claims } = known;
     this.locks.set(lock.id, { ...lock });
@@ -356,6 +383,7 @@ export class Copies implements Before {
       const deadlineUs = claim.deadlineUs ?? Number.POSITIVE_INFINITY;
       const isDue = deadlineUs <= atLeastUs;
       if (deadlineUs <= nowUs && (claim.state === "waiting" || !isDue)) return false;
+      if (isEntering(claim)) continue;
       if (claim.state === "waiting") {
         if (head.length < heads) head.push(this.#copy(claim));
       } else if (lock.holders === 1 || (isDue && ++due <= DUE_MAX)) this.ask(claim);
@@ -366,7 +394,8 @@ export class Copies implements Before {
   }
 
   takeHolders({ all }: LiveClaims): void {
-    for (const claim of inState(all, "held").slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
+    const holders = [...all.values()].filter(({ state }) => state === "held");
+    for (const claim of holders.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
   }
 
   ask(claim: Claim): void {

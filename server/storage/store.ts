@@ -33,6 +33,11 @@ export interface LoadPlan {
   readonly impatient?: boolean;
   /** Guard rows to lock exclusively. In ascending order of ids, each once. */
   readonly locks: readonly LockPlan[];
+  /**
+   * Guard rows of pools to lock after the others, in ascending order of ids, each once, with the first of those who wait there.
+   * Unset: none. Pools that do not exist are null in the result.
+   */
+  readonly pools?: readonly bigint[];
   /** Claims to read by key. Keys without a claim are missing from the result. */
   readonly claims: readonly ClaimKey[];
   /**
@@ -76,6 +81,8 @@ export interface Loaded extends Rows {
 export interface Writes {
   /** Guard rows, each with a raised revision. Contains every lock that was decided about, changed or not. */
   readonly locks: readonly Lock[];
+  /** The same of the pools that were read, which have no claims of their own. Unset: none were. */
+  readonly pools?: readonly Lock[];
   readonly added: readonly Claim[];
   /** Written by key and secret. A claim that no longer exists fails the whole transaction. */
   readonly changed: readonly Claim[];
@@ -239,7 +246,7 @@ export interface DecidedPage {
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
-export type QueuePlace = Pick<Claim, "ticketNumber" | "permits">;
+export type QueuePlace = Pick<Claim, "lockId" | "ticketNumber" | "permits">;
 
 export interface ReplicaRow {
   readonly id: bigint;
@@ -506,6 +513,8 @@ export interface Store {
    * cost grows with the queue.
    */
   queue(lockId: bigint): Promise<{ nowUs: number; lock: Counters | null; places: QueuePlace[] }>;
+  /** The same of those that wait at a pool, by their ranks. */
+  poolQueue(poolId: bigint): Promise<{ nowUs: number; lock: Counters | null; places: QueuePlace[] }>;
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns one step of a listing: the next guard rows, in byte order of their names. At most `max`, and fewer or none

@@ -463,6 +463,8 @@ export class ReferenceModel {
 
   #apply(lock: string, command: Command): ModelOutcome {
     switch (command.verb) {
+      case "end_counting":
+        return { kind: "done" };
       case "acquire":
         return this.#acquire(lock, command);
       case "attach": {

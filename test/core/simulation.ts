@@ -348,13 +348,21 @@ function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
 
 /** The fields of a row that the model knows. */
 function seenRow(claim: Claim): ModelRow {
-  const { lockId: _lock, owner: _owner, principal: _by, labels: _labels, terms: _terms, ...seen } = claim;
+  const {
+    lockId: _lock,
+    owner: _owner,
+    principal: _by,
+    labels: _labels,
+    terms: _terms,
+    levels: _levels,
+    ...seen
+  } = claim;
   return seen;
 }
 
 /** The fields of a note that the model knows. */
 function seenNote({ kind, target, by, from, to }: NotedChange): ModelNote {
-  if (kind === "policy") throw new Error("a decision about a lock notes a policy");
+  if (kind === "policy" || kind === "pool") throw new Error("a decision about a lock notes a policy");
   return { kind, lock: target, by, from, to };
 }
 
@@ -367,6 +375,7 @@ function seenRecord(record: LockRecord | null): ModelRecord | null {
 
 /** The fields of a rate in force that the model knows. */
 function seenRate({ permits, perUs, burst, source }: EffectiveRate): ModelRate {
+  if (source === "pool") throw new Error("the locks of this simulation are under no pool");
   return { permits, perUs, burst, source };
 }
 

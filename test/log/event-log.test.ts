@@ -76,6 +76,7 @@ describe("events", () => {
     ended("force_released", "held", "stuck");
     log({
       kind: "limit_rule_set",
+      isPool: false,
       prefix: "etl/",
       set: { limit: 3 },
       version: 2n,
@@ -242,7 +243,15 @@ describe("the caller", () => {
     event({ kind: "limit_set", lock, from: { limit: 2, rate } }, "l");
     for (const set of [{ rate }, { rate: null, limit: 4 }])
       observe({
-        ...{ kind: "limit_rule_set", prefix: "etl/", set, version: 2n, reason: "", serversBehind: 0 },
+        ...{
+          kind: "limit_rule_set",
+          isPool: false,
+          prefix: "etl/",
+          set,
+          version: 2n,
+          reason: "",
+          serversBehind: 0,
+        },
         caller: undefined,
       });
     event({ kind: "ended", claim: { ...CLAIM, endReason: "spent" }, was: "held" }, "l");
@@ -264,6 +273,7 @@ describe("the caller", () => {
     observing({ observe }).event({ kind: "ended", claim: ended, was: "held", ...from("operator") }, "l");
     observe({
       kind: "limit_rule_set",
+      isPool: false,
       prefix: "etl/",
       set: { limit: 3 },
       version: 2n,

@@ -76,6 +76,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
     event({ kind: "record_changed", change, lockId: 1n, record });
   engine({
     kind: "limit_rule_set",
+    isPool: false,
     prefix: "etl/",
     set: { limit: 3 },
     version: 1n,

@@ -26,7 +26,7 @@ export function waitersOver(
       ...store,
     },
     followers,
-    places: new Places({ store: { queue }, rules: () => [], followers, onFailure() {} }),
+    places: new Places({ store: { queue, poolQueue: queue }, rules: () => [], followers, onFailure() {} }),
     advances: { start: async () => {} },
     rulesInForce: { saw() {} },
     intervalMs: 86_400_000,

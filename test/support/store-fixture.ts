@@ -182,6 +182,7 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     waitUntilUs: null,
     terms: null,
     state,
+    levels: null,
     ttlUs: dueInUs === null ? null : 60 * SECOND_US,
     deadlineUs: dueInUs === null ? null : nowUs + (dueInUs ?? 60 * SECOND_US),
     replica: null,

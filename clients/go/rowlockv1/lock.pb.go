@@ -395,6 +395,8 @@ const (
 	LimitSource_LIMIT_SOURCE_PATTERN LimitSource = 2
 	// Set for this name.
 	LimitSource_LIMIT_SOURCE_NAME LimitSource = 3
+	// From a pool over the name, which counts all names under it together.
+	LimitSource_LIMIT_SOURCE_POOL LimitSource = 4
 )
 
 // Enum value maps for LimitSource.
@@ -404,12 +406,14 @@ var (
 		1: "LIMIT_SOURCE_DEFAULT",
 		2: "LIMIT_SOURCE_PATTERN",
 		3: "LIMIT_SOURCE_NAME",
+		4: "LIMIT_SOURCE_POOL",
 	}
 	LimitSource_value = map[string]int32{
 		"LIMIT_SOURCE_UNSPECIFIED": 0,
 		"LIMIT_SOURCE_DEFAULT":     1,
 		"LIMIT_SOURCE_PATTERN":     2,
 		"LIMIT_SOURCE_NAME":        3,
+		"LIMIT_SOURCE_POOL":        4,
 	}
 )
 
@@ -743,7 +747,10 @@ type Ticket struct {
 	KeptFor *durationpb.Duration `protobuf:"bytes,7,opt,name=kept_for,json=keptFor,proto3" json:"kept_for,omitempty"`
 	// How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
 	// rate, or it is paused.
-	RateWait      *durationpb.Duration `protobuf:"bytes,8,opt,name=rate_wait,json=rateWait,proto3" json:"rate_wait,omitempty"`
+	RateWait *durationpb.Duration `protobuf:"bytes,8,opt,name=rate_wait,json=rateWait,proto3" json:"rate_wait,omitempty"`
+	// The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+	// pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+	Pool          string `protobuf:"bytes,9,opt,name=pool,proto3" json:"pool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -834,6 +841,13 @@ func (x *Ticket) GetRateWait() *durationpb.Duration {
 	return nil
 }
 
+func (x *Ticket) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
 // Why the server grants no lease. An expected answer, not an error: nothing is left behind.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -850,7 +864,7 @@ type Refusal struct {
 	// may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-	// limit is too low, and for PAUSED by a limit of 0.
+	// limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
 	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lock's status; set for STATUS_MISMATCH.
 	Status string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
@@ -1101,7 +1115,10 @@ type Claim struct {
 	// for a claim that did not wait.
 	Replica string `protobuf:"bytes,15,opt,name=replica,proto3" json:"replica,omitempty"`
 	// It only spends from the rate: see AcquireRequest.spend_only.
-	SpendOnly     bool `protobuf:"varint,16,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	SpendOnly bool `protobuf:"varint,16,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	// The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+	// not read all names under the pattern.
+	Pool          string `protobuf:"bytes,17,opt,name=pool,proto3" json:"pool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1248,6 +1265,13 @@ func (x *Claim) GetSpendOnly() bool {
 	return false
 }
 
+func (x *Claim) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
 // A change that somebody made, as the history keeps it.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1259,6 +1283,7 @@ type Change struct {
 	//
 	//	*Change_LockName
 	//	*Change_Pattern
+	//	*Change_Pool
 	Target isChange_Target `protobuf_oneof:"target"`
 	// Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
 	// that read it.
@@ -1340,6 +1365,15 @@ func (x *Change) GetPattern() string {
 	return ""
 }
 
+func (x *Change) GetPool() string {
+	if x != nil {
+		if x, ok := x.Target.(*Change_Pool); ok {
+			return x.Pool
+		}
+	}
+	return ""
+}
+
 func (x *Change) GetChangedBy() string {
 	if x != nil {
 		return x.ChangedBy
@@ -1411,9 +1445,16 @@ type Change_Pattern struct {
 	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3,oneof"`
 }
 
+type Change_Pool struct {
+	// All matching names together.
+	Pool string `protobuf:"bytes,10,opt,name=pool,proto3,oneof"`
+}
+
 func (*Change_LockName) isChange_Target() {}
 
 func (*Change_Pattern) isChange_Target() {}
+
+func (*Change_Pool) isChange_Target() {}
 
 type isChange_What interface {
 	isChange_What()
@@ -1692,6 +1733,7 @@ type WaitCause struct {
 	//	*WaitCause_FailedOverUntil
 	//	*WaitCause_Rows
 	//	*WaitCause_Rate
+	//	*WaitCause_Pool
 	Cause         isWaitCause_Cause `protobuf_oneof:"cause"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1815,6 +1857,15 @@ func (x *WaitCause) GetRate() *RateInTheWay {
 	return nil
 }
 
+func (x *WaitCause) GetPool() *PoolInTheWay {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Pool); ok {
+			return x.Pool
+		}
+	}
+	return nil
+}
+
 type isWaitCause_Cause interface {
 	isWaitCause_Cause()
 }
@@ -1864,6 +1915,11 @@ type WaitCause_Rate struct {
 	Rate *RateInTheWay `protobuf:"bytes,9,opt,name=rate,proto3,oneof"`
 }
 
+type WaitCause_Pool struct {
+	// A pool over the lock is in the way. The claim may wait there now, or come there later.
+	Pool *PoolInTheWay `protobuf:"bytes,10,opt,name=pool,proto3,oneof"`
+}
+
 func (*WaitCause_Held) isWaitCause_Cause() {}
 
 func (*WaitCause_Queued) isWaitCause_Cause() {}
@@ -1882,6 +1938,272 @@ func (*WaitCause_Rows) isWaitCause_Cause() {}
 
 func (*WaitCause_Rate) isWaitCause_Cause() {}
 
+func (*WaitCause_Pool) isWaitCause_Cause() {}
+
+// A pool that keeps a claim waiting, or will.
+type PoolInTheWay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pool's limit; its pattern says which pool it is. Unset: it has none.
+	Limit *Limit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// What is used of it.
+	Use *PoolUse `protobuf:"bytes,2,opt,name=use,proto3" json:"use,omitempty"`
+	// Whether the claim waits there now. If not, it has another level to pass before.
+	WaitsHere bool `protobuf:"varint,3,opt,name=waits_here,json=waitsHere,proto3" json:"waits_here,omitempty"`
+	// Waiters there before it, if it waits there; otherwise all.
+	Ahead uint32 `protobuf:"varint,4,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Permits that they ask for.
+	PermitsAhead uint64 `protobuf:"varint,5,opt,name=permits_ahead,json=permitsAhead,proto3" json:"permits_ahead,omitempty"`
+	// The pool's rate; unset: it has none.
+	Rate *RateInForce `protobuf:"bytes,6,opt,name=rate,proto3" json:"rate,omitempty"`
+	// When that rate allows the grant, if it is in the way and those before are granted first.
+	RateUntil     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=rate_until,json=rateUntil,proto3" json:"rate_until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolInTheWay) Reset() {
+	*x = PoolInTheWay{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolInTheWay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolInTheWay) ProtoMessage() {}
+
+func (x *PoolInTheWay) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolInTheWay.ProtoReflect.Descriptor instead.
+func (*PoolInTheWay) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PoolInTheWay) GetLimit() *Limit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *PoolInTheWay) GetUse() *PoolUse {
+	if x != nil {
+		return x.Use
+	}
+	return nil
+}
+
+func (x *PoolInTheWay) GetWaitsHere() bool {
+	if x != nil {
+		return x.WaitsHere
+	}
+	return false
+}
+
+func (x *PoolInTheWay) GetAhead() uint32 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
+func (x *PoolInTheWay) GetPermitsAhead() uint64 {
+	if x != nil {
+		return x.PermitsAhead
+	}
+	return 0
+}
+
+func (x *PoolInTheWay) GetRate() *RateInForce {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
+func (x *PoolInTheWay) GetRateUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RateUntil
+	}
+	return nil
+}
+
+// What is used of a pool.
+type PoolUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Permits that are taken: by holders, and by claims that wait at a wider pool.
+	HeldPermits uint64 `protobuf:"varint,1,opt,name=held_permits,json=heldPermits,proto3" json:"held_permits,omitempty"`
+	// Claims that have them.
+	HolderCount uint32 `protobuf:"varint,2,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
+	// Claims that wait there.
+	WaiterCount uint32 `protobuf:"varint,3,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
+	// More is taken than the limit allows, because it was lowered, or made while others held.
+	Draining bool `protobuf:"varint,4,opt,name=draining,proto3" json:"draining,omitempty"`
+	// The pool is new, and servers still count those who held before it was made.
+	Counting bool `protobuf:"varint,5,opt,name=counting,proto3" json:"counting,omitempty"`
+	// Permits that may be taken of its rate now; 0 if it has none.
+	Available     uint32 `protobuf:"varint,6,opt,name=available,proto3" json:"available,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolUse) Reset() {
+	*x = PoolUse{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolUse) ProtoMessage() {}
+
+func (x *PoolUse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolUse.ProtoReflect.Descriptor instead.
+func (*PoolUse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PoolUse) GetHeldPermits() uint64 {
+	if x != nil {
+		return x.HeldPermits
+	}
+	return 0
+}
+
+func (x *PoolUse) GetHolderCount() uint32 {
+	if x != nil {
+		return x.HolderCount
+	}
+	return 0
+}
+
+func (x *PoolUse) GetWaiterCount() uint32 {
+	if x != nil {
+		return x.WaiterCount
+	}
+	return 0
+}
+
+func (x *PoolUse) GetDraining() bool {
+	if x != nil {
+		return x.Draining
+	}
+	return false
+}
+
+func (x *PoolUse) GetCounting() bool {
+	if x != nil {
+		return x.Counting
+	}
+	return false
+}
+
+func (x *PoolUse) GetAvailable() uint32 {
+	if x != nil {
+		return x.Available
+	}
+	return 0
+}
+
+// A pool over a lock.
+type PoolInForce struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its limit; unset: it has none.
+	Limit *Limit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Its rate; unset: it has none.
+	Rate *RateInForce `protobuf:"bytes,2,opt,name=rate,proto3" json:"rate,omitempty"`
+	// What is used of it.
+	Use *PoolUse `protobuf:"bytes,3,opt,name=use,proto3" json:"use,omitempty"`
+	// The pool, as its pattern.
+	Pattern       string `protobuf:"bytes,4,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolInForce) Reset() {
+	*x = PoolInForce{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolInForce) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolInForce) ProtoMessage() {}
+
+func (x *PoolInForce) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolInForce.ProtoReflect.Descriptor instead.
+func (*PoolInForce) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PoolInForce) GetLimit() *Limit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *PoolInForce) GetRate() *RateInForce {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
+func (x *PoolInForce) GetUse() *PoolUse {
+	if x != nil {
+		return x.Use
+	}
+	return nil
+}
+
+func (x *PoolInForce) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
 // Who holds what a claim needs.
 type HeldByOthers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1898,7 +2220,7 @@ type HeldByOthers struct {
 
 func (x *HeldByOthers) Reset() {
 	*x = HeldByOthers{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2232,7 @@ func (x *HeldByOthers) String() string {
 func (*HeldByOthers) ProtoMessage() {}
 
 func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2245,7 @@ func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
 func (*HeldByOthers) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HeldByOthers) GetHolders() []*Claim {
@@ -1962,7 +2284,7 @@ type QueuedBehind struct {
 
 func (x *QueuedBehind) Reset() {
 	*x = QueuedBehind{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1974,7 +2296,7 @@ func (x *QueuedBehind) String() string {
 func (*QueuedBehind) ProtoMessage() {}
 
 func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1987,7 +2309,7 @@ func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
 func (*QueuedBehind) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *QueuedBehind) GetAhead() uint32 {
@@ -2026,7 +2348,7 @@ type LimitInTheWay struct {
 
 func (x *LimitInTheWay) Reset() {
 	*x = LimitInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2360,7 @@ func (x *LimitInTheWay) String() string {
 func (*LimitInTheWay) ProtoMessage() {}
 
 func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2373,7 @@ func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
 func (*LimitInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LimitInTheWay) GetLimit() *Limit {
@@ -2088,7 +2410,7 @@ type RateInTheWay struct {
 
 func (x *RateInTheWay) Reset() {
 	*x = RateInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2422,7 @@ func (x *RateInTheWay) String() string {
 func (*RateInTheWay) ProtoMessage() {}
 
 func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2435,7 @@ func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInTheWay.ProtoReflect.Descriptor instead.
 func (*RateInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RateInTheWay) GetRate() *RateInForce {
@@ -2146,7 +2468,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2480,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2493,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -2212,7 +2534,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2546,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2559,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -2289,7 +2611,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2301,7 +2623,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2314,7 +2636,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Limit) GetPermits() uint32 {
@@ -2372,7 +2694,7 @@ type Rate struct {
 
 func (x *Rate) Reset() {
 	*x = Rate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2706,7 @@ func (x *Rate) String() string {
 func (*Rate) ProtoMessage() {}
 
 func (x *Rate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2719,7 @@ func (x *Rate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rate.ProtoReflect.Descriptor instead.
 func (*Rate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Rate) GetPermits() uint32 {
@@ -2442,7 +2764,7 @@ type RateInForce struct {
 
 func (x *RateInForce) Reset() {
 	*x = RateInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2776,7 @@ func (x *RateInForce) String() string {
 func (*RateInForce) ProtoMessage() {}
 
 func (x *RateInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2789,7 @@ func (x *RateInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInForce.ProtoReflect.Descriptor instead.
 func (*RateInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RateInForce) GetRate() *Rate {
@@ -2531,7 +2853,7 @@ type Spent struct {
 
 func (x *Spent) Reset() {
 	*x = Spent{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2865,7 @@ func (x *Spent) String() string {
 func (*Spent) ProtoMessage() {}
 
 func (x *Spent) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2878,7 @@ func (x *Spent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spent.ProtoReflect.Descriptor instead.
 func (*Spent) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Spent) GetLockName() string {
@@ -2621,7 +2943,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2633,7 +2955,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2646,7 +2968,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -2705,7 +3027,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2717,7 +3039,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2730,7 +3052,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -2786,7 +3108,7 @@ type Lock struct {
 	HeldPermits uint64 `protobuf:"varint,3,opt,name=held_permits,json=heldPermits,proto3" json:"held_permits,omitempty"`
 	// The number of holders.
 	HolderCount uint32 `protobuf:"varint,4,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
-	// The number of waiters.
+	// The number of waiters, for the lock or for a pool over it.
 	WaiterCount uint32 `protobuf:"varint,5,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
 	// enough.
@@ -2800,14 +3122,16 @@ type Lock struct {
 	// What the lock remembers; unset if it has no record.
 	Record *LockRecord `protobuf:"bytes,10,opt,name=record,proto3" json:"record,omitempty"`
 	// The rate in force; unset: none, so the lock is granted as fast as it becomes free.
-	Rate          *RateInForce `protobuf:"bytes,11,opt,name=rate,proto3" json:"rate,omitempty"`
+	Rate *RateInForce `protobuf:"bytes,11,opt,name=rate,proto3" json:"rate,omitempty"`
+	// The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+	Pools         []*PoolInForce `protobuf:"bytes,12,rep,name=pools,proto3" json:"pools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2819,7 +3143,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2832,7 +3156,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Lock) GetName() string {
@@ -2912,6 +3236,13 @@ func (x *Lock) GetRate() *RateInForce {
 	return nil
 }
 
+func (x *Lock) GetPools() []*PoolInForce {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
 var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_rowlock_v1_lock_proto_rawDesc = "" +
@@ -2948,7 +3279,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\t \x01(\tR\trequestId\x12 \n" +
 	"\vprovisional\x18\n" +
-	" \x01(\bR\vprovisional\"\xc1\x02\n" +
+	" \x01(\bR\vprovisional\"\xd5\x02\n" +
 	"\x06Ticket\x12\x1b\n" +
 	"\tticket_id\x18\x01 \x01(\tR\bticketId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12\x14\n" +
@@ -2957,7 +3288,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\fqueue_length\x18\x05 \x01(\rR\vqueueLength\x121\n" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x124\n" +
 	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\x126\n" +
-	"\trate_wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\brateWait\"\xad\x02\n" +
+	"\trate_wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\brateWait\x12\x12\n" +
+	"\x04pool\x18\t \x01(\tR\x04pool\"\xad\x02\n" +
 	"\aRefusal\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12+\n" +
@@ -2977,7 +3309,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\aholders\x18\a \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12:\n" +
 	"\vretry_after\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
-	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\xba\x05\n" +
+	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\xce\x05\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -2998,15 +3330,18 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x03end\x18\x0e \x01(\v2\x14.rowlock.v1.ClaimEndR\x03end\x12\x18\n" +
 	"\areplica\x18\x0f \x01(\tR\areplica\x12\x1d\n" +
 	"\n" +
-	"spend_only\x18\x10 \x01(\bR\tspendOnly\x1a9\n" +
+	"spend_only\x18\x10 \x01(\bR\tspendOnly\x12\x12\n" +
+	"\x04pool\x18\x11 \x01(\tR\x04pool\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\x03\n" +
 	"\x06Change\x129\n" +
 	"\n" +
 	"changed_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x12\x1d\n" +
 	"\tlock_name\x18\x02 \x01(\tH\x00R\blockName\x12\x1a\n" +
-	"\apattern\x18\x03 \x01(\tH\x00R\apattern\x12\x1d\n" +
+	"\apattern\x18\x03 \x01(\tH\x00R\apattern\x12\x14\n" +
+	"\x04pool\x18\n" +
+	" \x01(\tH\x00R\x04pool\x12\x1d\n" +
 	"\n" +
 	"changed_by\x18\x04 \x01(\tR\tchangedBy\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12/\n" +
@@ -3030,7 +3365,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x05claim\x18\x01 \x01(\v2\x11.rowlock.v1.ClaimR\x05claim\"2\n" +
 	"\fPolicyChange\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\"\xc8\x03\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"\xf8\x03\n" +
 	"\tWaitCause\x12.\n" +
 	"\x04held\x18\x01 \x01(\v2\x18.rowlock.v1.HeldByOthersH\x00R\x04held\x122\n" +
 	"\x06queued\x18\x02 \x01(\v2\x18.rowlock.v1.QueuedBehindH\x00R\x06queued\x121\n" +
@@ -3041,8 +3376,32 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06status\x18\x06 \x01(\tH\x00R\x06status\x12H\n" +
 	"\x11failed_over_until\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x0ffailedOverUntil\x12*\n" +
 	"\x04rows\x18\b \x01(\v2\x14.rowlock.v1.RowsHeldH\x00R\x04rows\x12.\n" +
-	"\x04rate\x18\t \x01(\v2\x18.rowlock.v1.RateInTheWayH\x00R\x04rateB\a\n" +
-	"\x05cause\"\x9e\x01\n" +
+	"\x04rate\x18\t \x01(\v2\x18.rowlock.v1.RateInTheWayH\x00R\x04rate\x12.\n" +
+	"\x04pool\x18\n" +
+	" \x01(\v2\x18.rowlock.v1.PoolInTheWayH\x00R\x04poolB\a\n" +
+	"\x05cause\"\xa0\x02\n" +
+	"\fPoolInTheWay\x12'\n" +
+	"\x05limit\x18\x01 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12%\n" +
+	"\x03use\x18\x02 \x01(\v2\x13.rowlock.v1.PoolUseR\x03use\x12\x1d\n" +
+	"\n" +
+	"waits_here\x18\x03 \x01(\bR\twaitsHere\x12\x14\n" +
+	"\x05ahead\x18\x04 \x01(\rR\x05ahead\x12#\n" +
+	"\rpermits_ahead\x18\x05 \x01(\x04R\fpermitsAhead\x12+\n" +
+	"\x04rate\x18\x06 \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x129\n" +
+	"\n" +
+	"rate_until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\trateUntil\"\xc8\x01\n" +
+	"\aPoolUse\x12!\n" +
+	"\fheld_permits\x18\x01 \x01(\x04R\vheldPermits\x12!\n" +
+	"\fholder_count\x18\x02 \x01(\rR\vholderCount\x12!\n" +
+	"\fwaiter_count\x18\x03 \x01(\rR\vwaiterCount\x12\x1a\n" +
+	"\bdraining\x18\x04 \x01(\bR\bdraining\x12\x1a\n" +
+	"\bcounting\x18\x05 \x01(\bR\bcounting\x12\x1c\n" +
+	"\tavailable\x18\x06 \x01(\rR\tavailable\"\xa4\x01\n" +
+	"\vPoolInForce\x12'\n" +
+	"\x05limit\x18\x01 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12+\n" +
+	"\x04rate\x18\x02 \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x12%\n" +
+	"\x03use\x18\x03 \x01(\v2\x13.rowlock.v1.PoolUseR\x03use\x12\x18\n" +
+	"\apattern\x18\x04 \x01(\tR\apattern\"\x9e\x01\n" +
 	"\fHeldByOthers\x12+\n" +
 	"\aholders\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12!\n" +
 	"\fholder_count\x18\x02 \x01(\rR\vholderCount\x12>\n" +
@@ -3108,7 +3467,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x124\n" +
 	"\n" +
 	"end_reason\x18\x05 \x01(\x0e2\x15.rowlock.v1.EndReasonR\tendReason\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xad\x03\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xdc\x03\n" +
 	"\x04Lock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x05limit\x18\x02 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12!\n" +
@@ -3121,7 +3480,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\awaiters\x18\t \x03(\v2\x11.rowlock.v1.ClaimR\awaiters\x12.\n" +
 	"\x06record\x18\n" +
 	" \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\x12+\n" +
-	"\x04rate\x18\v \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate*R\n" +
+	"\x04rate\x18\v \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x12-\n" +
+	"\x05pools\x18\f \x03(\v2\x17.rowlock.v1.PoolInForceR\x05pools*R\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMODE_PERMIT\x10\x01\x12\x0f\n" +
@@ -3162,12 +3522,13 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x11CHANGE_KIND_LIMIT\x10\x01\x12\x16\n" +
 	"\x12CHANGE_KIND_RECORD\x10\x02\x12\x1e\n" +
 	"\x1aCHANGE_KIND_FORCED_RELEASE\x10\x03\x12\x16\n" +
-	"\x12CHANGE_KIND_POLICY\x10\x04*v\n" +
+	"\x12CHANGE_KIND_POLICY\x10\x04*\x8d\x01\n" +
 	"\vLimitSource\x12\x1c\n" +
 	"\x18LIMIT_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14LIMIT_SOURCE_DEFAULT\x10\x01\x12\x18\n" +
 	"\x14LIMIT_SOURCE_PATTERN\x10\x02\x12\x15\n" +
-	"\x11LIMIT_SOURCE_NAME\x10\x03B\x9b\x01\n" +
+	"\x11LIMIT_SOURCE_NAME\x10\x03\x12\x15\n" +
+	"\x11LIMIT_SOURCE_POOL\x10\x04B\x9b\x01\n" +
 	"\n" +
 	"rowlock.v1B\tLockProtoP\x01Z9github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1\xa2\x02\x03RLK\xaa\x02\n" +
 	"Rowlock.V1\xca\x02\n" +
@@ -3186,7 +3547,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
@@ -3206,103 +3567,115 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(*ForcedRelease)(nil),         // 15: rowlock.v1.ForcedRelease
 	(*PolicyChange)(nil),          // 16: rowlock.v1.PolicyChange
 	(*WaitCause)(nil),             // 17: rowlock.v1.WaitCause
-	(*HeldByOthers)(nil),          // 18: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 19: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 20: rowlock.v1.LimitInTheWay
-	(*RateInTheWay)(nil),          // 21: rowlock.v1.RateInTheWay
-	(*RowsHeld)(nil),              // 22: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 23: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 24: rowlock.v1.Limit
-	(*Rate)(nil),                  // 25: rowlock.v1.Rate
-	(*RateInForce)(nil),           // 26: rowlock.v1.RateInForce
-	(*Spent)(nil),                 // 27: rowlock.v1.Spent
-	(*LockRecord)(nil),            // 28: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 29: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 30: rowlock.v1.Lock
-	nil,                           // 31: rowlock.v1.LeaseTerms.LabelsEntry
-	nil,                           // 32: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 33: google.protobuf.Duration
-	(*emptypb.Empty)(nil),         // 34: google.protobuf.Empty
-	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
+	(*PoolInTheWay)(nil),          // 18: rowlock.v1.PoolInTheWay
+	(*PoolUse)(nil),               // 19: rowlock.v1.PoolUse
+	(*PoolInForce)(nil),           // 20: rowlock.v1.PoolInForce
+	(*HeldByOthers)(nil),          // 21: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 22: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 23: rowlock.v1.LimitInTheWay
+	(*RateInTheWay)(nil),          // 24: rowlock.v1.RateInTheWay
+	(*RowsHeld)(nil),              // 25: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 26: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 27: rowlock.v1.Limit
+	(*Rate)(nil),                  // 28: rowlock.v1.Rate
+	(*RateInForce)(nil),           // 29: rowlock.v1.RateInForce
+	(*Spent)(nil),                 // 30: rowlock.v1.Spent
+	(*LockRecord)(nil),            // 31: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 32: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 33: rowlock.v1.Lock
+	nil,                           // 34: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 35: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 36: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 37: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	33, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
-	34, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
-	31, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
-	33, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
-	33, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	36, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	37, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	34, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	36, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	36, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
 	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	33, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	35, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	35, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	33, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	33, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	33, // 11: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
+	36, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	38, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	38, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	36, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	36, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	36, // 11: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
 	1,  // 12: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
 	11, // 13: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	33, // 14: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	24, // 15: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	26, // 16: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
+	36, // 14: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	27, // 15: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	29, // 16: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
 	2,  // 17: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
-	35, // 18: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	38, // 18: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
 	11, // 19: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
-	33, // 20: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
-	24, // 21: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	36, // 20: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	27, // 21: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
 	3,  // 22: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
 	0,  // 23: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	32, // 24: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	35, // 25: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	35, // 26: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	35, // 27: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	35, // 24: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	38, // 25: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	38, // 26: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	38, // 27: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
 	10, // 28: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
-	35, // 29: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	38, // 29: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
 	13, // 30: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
 	14, // 31: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
 	15, // 32: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
 	16, // 33: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	25, // 34: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
-	25, // 35: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
-	28, // 36: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	28, // 37: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	28, // 34: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
+	28, // 35: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
+	31, // 36: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	31, // 37: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
 	11, // 38: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	18, // 39: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	19, // 40: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	20, // 41: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	35, // 42: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	35, // 43: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	22, // 44: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	21, // 45: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
-	11, // 46: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	35, // 47: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	11, // 48: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	24, // 49: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	35, // 50: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	26, // 51: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	35, // 52: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
-	33, // 53: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	33, // 54: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	33, // 55: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	33, // 56: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 57: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	33, // 58: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
-	25, // 59: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
-	5,  // 60: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
-	35, // 61: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
-	35, // 62: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	29, // 63: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	35, // 64: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	35, // 65: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 66: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	24, // 67: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	11, // 68: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	11, // 69: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	28, // 70: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	26, // 71: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	21, // 39: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	22, // 40: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	23, // 41: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	38, // 42: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	38, // 43: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	25, // 44: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	24, // 45: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
+	18, // 46: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
+	27, // 47: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
+	19, // 48: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
+	29, // 49: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	38, // 50: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
+	27, // 51: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
+	29, // 52: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
+	19, // 53: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
+	11, // 54: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	38, // 55: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	11, // 56: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	27, // 57: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	38, // 58: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	29, // 59: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	38, // 60: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
+	36, // 61: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	36, // 62: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	36, // 63: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	36, // 64: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 65: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	36, // 66: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
+	28, // 67: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
+	5,  // 68: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
+	38, // 69: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	38, // 70: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	32, // 71: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	38, // 72: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	38, // 73: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 74: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	27, // 75: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	11, // 76: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	11, // 77: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	31, // 78: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	29, // 79: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	20, // 80: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
+	81, // [81:81] is the sub-list for method output_type
+	81, // [81:81] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -3317,6 +3690,7 @@ func file_rowlock_v1_lock_proto_init() {
 	file_rowlock_v1_lock_proto_msgTypes[6].OneofWrappers = []any{
 		(*Change_LockName)(nil),
 		(*Change_Pattern)(nil),
+		(*Change_Pool)(nil),
 		(*Change_Limit)(nil),
 		(*Change_Record)(nil),
 		(*Change_ForcedRelease)(nil),
@@ -3333,15 +3707,16 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_FailedOverUntil)(nil),
 		(*WaitCause_Rows)(nil),
 		(*WaitCause_Rate)(nil),
+		(*WaitCause_Pool)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[22].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   27,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1000,6 +1000,7 @@ type SetLimitRequest struct {
 	//
 	//	*SetLimitRequest_Name
 	//	*SetLimitRequest_Pattern
+	//	*SetLimitRequest_Pool
 	Target isSetLimitRequest_Target `protobuf_oneof:"target"`
 	// How many permits may be held at once.
 	//
@@ -1073,6 +1074,15 @@ func (x *SetLimitRequest) GetPattern() string {
 	if x != nil {
 		if x, ok := x.Target.(*SetLimitRequest_Pattern); ok {
 			return x.Pattern
+		}
+	}
+	return ""
+}
+
+func (x *SetLimitRequest) GetPool() string {
+	if x != nil {
+		if x, ok := x.Target.(*SetLimitRequest_Pool); ok {
+			return x.Pool
 		}
 	}
 	return ""
@@ -1158,9 +1168,19 @@ type SetLimitRequest_Pattern struct {
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
+type SetLimitRequest_Pool struct {
+	// All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
+	// at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+	// narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+	// settings. At most 8 pools over a name.
+	Pool string `protobuf:"bytes,9,opt,name=pool,proto3,oneof"`
+}
+
 func (*SetLimitRequest_Name) isSetLimitRequest_Target() {}
 
 func (*SetLimitRequest_Pattern) isSetLimitRequest_Target() {}
+
+func (*SetLimitRequest_Pool) isSetLimitRequest_Target() {}
 
 type isSetLimitRequest_NewLimit interface {
 	isSetLimitRequest_NewLimit()
@@ -1172,7 +1192,8 @@ type SetLimitRequest_Limit struct {
 }
 
 type SetLimitRequest_UnsetLimit struct {
-	// Removes this setting, so that the next best pattern or the default applies.
+	// Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+	// one without both is removed.
 	UnsetLimit *emptypb.Empty `protobuf:"bytes,4,opt,name=unset_limit,json=unsetLimit,proto3,oneof"`
 }
 
@@ -1201,23 +1222,28 @@ func (*SetLimitRequest_UnsetRate) isSetLimitRequest_NewRate() {}
 // The limit and the rate after the change.
 type SetLimitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-	// shorter pattern, or 1, the default.
+	// The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+	// shorter pattern, or 1, the default; for a pool see no_limit.
 	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The version of the setting, for the next expected_version.
 	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+	// Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+	// are taken, by holders and by claims that wait at a wider pool.
 	HeldPermits uint64 `protobuf:"varint,3,opt,name=held_permits,json=heldPermits,proto3" json:"held_permits,omitempty"`
-	// Waiters, counted in the same way.
+	// Waiters, counted in the same way; for a pool, those that wait for it.
 	WaiterCount uint64 `protobuf:"varint,4,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
 	Draining bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
-	// For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+	// For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
 	// because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
 	// always 0, because the limit is in the lock's own row.
 	ServersBehind uint32 `protobuf:"varint,6,opt,name=servers_behind,json=serversBehind,proto3" json:"servers_behind,omitempty"`
 	// The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
-	Rate          *Rate `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
+	Rate *Rate `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
+	// The pool has no limit: `limit` is 0 and means nothing.
+	NoLimit bool `protobuf:"varint,8,opt,name=no_limit,json=noLimit,proto3" json:"no_limit,omitempty"`
+	// The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+	Counting      bool `protobuf:"varint,9,opt,name=counting,proto3" json:"counting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1299,6 +1325,20 @@ func (x *SetLimitResponse) GetRate() *Rate {
 		return x.Rate
 	}
 	return nil
+}
+
+func (x *SetLimitResponse) GetNoLimit() bool {
+	if x != nil {
+		return x.NoLimit
+	}
+	return false
+}
+
+func (x *SetLimitResponse) GetCounting() bool {
+	if x != nil {
+		return x.Counting
+	}
+	return false
 }
 
 // Which lock to show.
@@ -1727,6 +1767,7 @@ type LimitSetting struct {
 	//
 	//	*LimitSetting_Name
 	//	*LimitSetting_Pattern
+	//	*LimitSetting_Pool
 	Target isLimitSetting_Target `protobuf_oneof:"target"`
 	// Permits that may be held at once; 0 pauses. See rate_only.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -1737,7 +1778,9 @@ type LimitSetting struct {
 	// The rate; unset: this setting has none.
 	Rate *Rate `protobuf:"bytes,6,opt,name=rate,proto3" json:"rate,omitempty"`
 	// The setting has a rate and no limit: `limit` is 0 and means nothing.
-	RateOnly      bool `protobuf:"varint,7,opt,name=rate_only,json=rateOnly,proto3" json:"rate_only,omitempty"`
+	RateOnly bool `protobuf:"varint,7,opt,name=rate_only,json=rateOnly,proto3" json:"rate_only,omitempty"`
+	// What is used of a pool; unset for names and patterns.
+	Use           *PoolUse `protobuf:"bytes,9,opt,name=use,proto3" json:"use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1797,6 +1840,15 @@ func (x *LimitSetting) GetPattern() string {
 	return ""
 }
 
+func (x *LimitSetting) GetPool() string {
+	if x != nil {
+		if x, ok := x.Target.(*LimitSetting_Pool); ok {
+			return x.Pool
+		}
+	}
+	return ""
+}
+
 func (x *LimitSetting) GetLimit() uint32 {
 	if x != nil {
 		return x.Limit
@@ -1832,6 +1884,13 @@ func (x *LimitSetting) GetRateOnly() bool {
 	return false
 }
 
+func (x *LimitSetting) GetUse() *PoolUse {
+	if x != nil {
+		return x.Use
+	}
+	return nil
+}
+
 type isLimitSetting_Target interface {
 	isLimitSetting_Target()
 }
@@ -1846,14 +1905,21 @@ type LimitSetting_Pattern struct {
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
+type LimitSetting_Pool struct {
+	// All matching names together.
+	Pool string `protobuf:"bytes,8,opt,name=pool,proto3,oneof"`
+}
+
 func (*LimitSetting_Name) isLimitSetting_Target() {}
 
 func (*LimitSetting_Pattern) isLimitSetting_Target() {}
 
+func (*LimitSetting_Pool) isLimitSetting_Target() {}
+
 // One page.
 type ListLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Patterns, then names, each in byte order.
+	// Patterns, pools, then names, each in byte order.
 	Limits []*LimitSetting `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
 	// The token of the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -4828,10 +4894,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\a_statusB\x10\n" +
 	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +
-	"\breleased\x18\x01 \x01(\bR\breleased\"\xf7\x02\n" +
+	"\breleased\x18\x01 \x01(\bR\breleased\"\x8d\x03\n" +
 	"\x0fSetLimitRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
-	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x16\n" +
+	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x14\n" +
+	"\x04pool\x18\t \x01(\tH\x00R\x04pool\x12\x16\n" +
 	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x129\n" +
 	"\vunset_limit\x18\x04 \x01(\v2\x16.google.protobuf.EmptyH\x01R\n" +
 	"unsetLimit\x12.\n" +
@@ -4844,7 +4911,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\tnew_limitB\n" +
 	"\n" +
 	"\bnew_rateB\x13\n" +
-	"\x11_expected_version\"\xf1\x01\n" +
+	"\x11_expected_version\"\xa8\x02\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12!\n" +
@@ -4852,7 +4919,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fwaiter_count\x18\x04 \x01(\x04R\vwaiterCount\x12\x1a\n" +
 	"\bdraining\x18\x05 \x01(\bR\bdraining\x12%\n" +
 	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\x12$\n" +
-	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateR\x04rate\"$\n" +
+	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12\x19\n" +
+	"\bno_limit\x18\b \x01(\bR\anoLimit\x12\x1a\n" +
+	"\bcounting\x18\t \x01(\bR\bcounting\"$\n" +
 	"\x0eGetLockRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"7\n" +
 	"\x0fGetLockResponse\x12$\n" +
@@ -4879,15 +4948,17 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xd5\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x92\x02\n" +
 	"\fLimitSetting\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x14\n" +
+	"\x04pool\x18\b \x01(\tH\x00R\x04pool\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12$\n" +
 	"\x04rate\x18\x06 \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12\x1b\n" +
-	"\trate_only\x18\a \x01(\bR\brateOnlyB\b\n" +
+	"\trate_only\x18\a \x01(\bR\brateOnly\x12%\n" +
+	"\x03use\x18\t \x01(\v2\x13.rowlock.v1.PoolUseR\x03useB\b\n" +
 	"\x06target\"n\n" +
 	"\x12ListLimitsResponse\x120\n" +
 	"\x06limits\x18\x01 \x03(\v2\x18.rowlock.v1.LimitSettingR\x06limits\x12&\n" +
@@ -5204,16 +5275,17 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*emptypb.Empty)(nil),         // 59: google.protobuf.Empty
 	(*Rate)(nil),                  // 60: rowlock.v1.Rate
 	(*Lock)(nil),                  // 61: rowlock.v1.Lock
-	(ClaimState)(0),               // 62: rowlock.v1.ClaimState
-	(EndReason)(0),                // 63: rowlock.v1.EndReason
-	(*timestamppb.Timestamp)(nil), // 64: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 65: rowlock.v1.Claim
-	(ChangeKind)(0),               // 66: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 67: rowlock.v1.Change
-	(*WaitCause)(nil),             // 68: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 69: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 70: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 71: google.rpc.Status
+	(*PoolUse)(nil),               // 62: rowlock.v1.PoolUse
+	(ClaimState)(0),               // 63: rowlock.v1.ClaimState
+	(EndReason)(0),                // 64: rowlock.v1.EndReason
+	(*timestamppb.Timestamp)(nil), // 65: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 66: rowlock.v1.Claim
+	(ChangeKind)(0),               // 67: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 68: rowlock.v1.Change
+	(*WaitCause)(nil),             // 69: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 70: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 71: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 72: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	51,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
@@ -5248,131 +5320,132 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	61,  // 29: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
 	61,  // 30: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
 	60,  // 31: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
-	20,  // 32: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	23,  // 33: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
-	49,  // 34: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	62,  // 35: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	63,  // 36: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
-	64,  // 37: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	64,  // 38: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	64,  // 39: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
-	65,  // 40: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	64,  // 41: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	64,  // 42: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	66,  // 43: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	64,  // 44: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	64,  // 45: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	67,  // 46: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	64,  // 47: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	64,  // 48: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	29,  // 49: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	61,  // 50: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	65,  // 51: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	68,  // 52: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	69,  // 53: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	29,  // 54: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	65,  // 55: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	64,  // 56: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	53,  // 57: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	59,  // 58: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	59,  // 59: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	70,  // 60: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	37,  // 61: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	52,  // 62: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	53,  // 63: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	54,  // 64: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	53,  // 65: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	40,  // 66: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	41,  // 67: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	50,  // 68: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	53,  // 69: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 70: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	4,   // 71: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	7,   // 72: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	42,  // 73: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	9,   // 74: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	36,  // 75: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	11,  // 76: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	32,  // 77: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	34,  // 78: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	30,  // 79: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	13,  // 80: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	15,  // 81: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	19,  // 82: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	22,  // 83: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	25,  // 84: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	27,  // 85: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	17,  // 86: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	7,   // 87: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	44,  // 88: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	54,  // 89: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	71,  // 90: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	46,  // 91: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	47,  // 92: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	48,  // 93: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	54,  // 94: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	53,  // 95: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	53,  // 96: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	53,  // 97: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	71,  // 98: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	71,  // 99: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	3,   // 100: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	6,   // 101: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	8,   // 102: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	43,  // 103: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	10,  // 104: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	38,  // 105: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	12,  // 106: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	33,  // 107: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	35,  // 108: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	31,  // 109: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	14,  // 110: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	16,  // 111: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	21,  // 112: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	24,  // 113: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	26,  // 114: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	28,  // 115: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	18,  // 116: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	57,  // 117: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
-	1,   // 118: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	4,   // 119: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	7,   // 120: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	9,   // 121: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	11,  // 122: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	13,  // 123: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	15,  // 124: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	19,  // 125: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	22,  // 126: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	25,  // 127: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	27,  // 128: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	17,  // 129: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	30,  // 130: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	32,  // 131: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	36,  // 132: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	34,  // 133: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	39,  // 134: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	3,   // 135: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	6,   // 136: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	8,   // 137: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	10,  // 138: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	12,  // 139: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	14,  // 140: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	16,  // 141: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	21,  // 142: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	24,  // 143: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	26,  // 144: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	28,  // 145: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	18,  // 146: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	31,  // 147: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	33,  // 148: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	38,  // 149: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	35,  // 150: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	45,  // 151: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	135, // [135:152] is the sub-list for method output_type
-	118, // [118:135] is the sub-list for method input_type
-	118, // [118:118] is the sub-list for extension type_name
-	118, // [118:118] is the sub-list for extension extendee
-	0,   // [0:118] is the sub-list for field type_name
+	62,  // 32: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
+	20,  // 33: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	23,  // 34: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	49,  // 35: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	63,  // 36: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	64,  // 37: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	65,  // 38: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	65,  // 39: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	65,  // 40: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	66,  // 41: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	65,  // 42: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	65,  // 43: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	67,  // 44: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	65,  // 45: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	65,  // 46: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	68,  // 47: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	65,  // 48: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	65,  // 49: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	29,  // 50: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	61,  // 51: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	66,  // 52: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	69,  // 53: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	70,  // 54: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	29,  // 55: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	66,  // 56: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	65,  // 57: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	53,  // 58: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	59,  // 59: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	59,  // 60: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	71,  // 61: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	37,  // 62: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	52,  // 63: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	53,  // 64: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	54,  // 65: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	53,  // 66: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	40,  // 67: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	41,  // 68: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	50,  // 69: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	53,  // 70: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 71: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	4,   // 72: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	7,   // 73: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	42,  // 74: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	9,   // 75: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	36,  // 76: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	11,  // 77: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	32,  // 78: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	34,  // 79: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	30,  // 80: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	13,  // 81: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	15,  // 82: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	19,  // 83: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	22,  // 84: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	25,  // 85: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	27,  // 86: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	17,  // 87: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	7,   // 88: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	44,  // 89: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	54,  // 90: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	72,  // 91: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	46,  // 92: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	47,  // 93: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	48,  // 94: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	54,  // 95: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	53,  // 96: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	53,  // 97: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	53,  // 98: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	72,  // 99: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	72,  // 100: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	3,   // 101: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	6,   // 102: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	8,   // 103: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	43,  // 104: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	10,  // 105: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	38,  // 106: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	12,  // 107: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	33,  // 108: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	35,  // 109: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	31,  // 110: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	14,  // 111: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	16,  // 112: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	21,  // 113: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	24,  // 114: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	26,  // 115: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	28,  // 116: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	18,  // 117: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	57,  // 118: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 119: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	4,   // 120: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	7,   // 121: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	9,   // 122: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	11,  // 123: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	13,  // 124: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	15,  // 125: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	19,  // 126: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	22,  // 127: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	25,  // 128: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	27,  // 129: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	17,  // 130: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	30,  // 131: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	32,  // 132: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	36,  // 133: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	34,  // 134: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	39,  // 135: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	3,   // 136: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	6,   // 137: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	8,   // 138: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	10,  // 139: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	12,  // 140: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	14,  // 141: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	16,  // 142: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	21,  // 143: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	24,  // 144: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	26,  // 145: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	28,  // 146: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	18,  // 147: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	31,  // 148: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	33,  // 149: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	38,  // 150: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	35,  // 151: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	45,  // 152: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	136, // [136:153] is the sub-list for method output_type
+	119, // [119:136] is the sub-list for method input_type
+	119, // [119:119] is the sub-list for extension type_name
+	119, // [119:119] is the sub-list for extension extendee
+	0,   // [0:119] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -5407,6 +5480,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 	file_rowlock_v1_lock_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
+		(*SetLimitRequest_Pool)(nil),
 		(*SetLimitRequest_Limit)(nil),
 		(*SetLimitRequest_UnsetLimit)(nil),
 		(*SetLimitRequest_Rate)(nil),
@@ -5415,6 +5489,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 	file_rowlock_v1_lock_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),
 		(*LimitSetting_Pattern)(nil),
+		(*LimitSetting_Pool)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[21].OneofWrappers = []any{
 		(*ListClaimsRequest_LockName)(nil),

@@ -85,6 +85,9 @@ type LockServiceClient interface {
 	// transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
 	// answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
 	// VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+	//
+	// For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+	// knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
 	SetLimit(ctx context.Context, in *SetLimitRequest, opts ...grpc.CallOption) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -417,6 +420,9 @@ type LockServiceServer interface {
 	// transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
 	// answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
 	// VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+	//
+	// For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+	// knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
 	SetLimit(context.Context, *SetLimitRequest) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.

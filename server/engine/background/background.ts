@@ -42,6 +42,7 @@ export interface BackgroundOptions {
   readonly cleaning: CleaningOptions;
   readonly returned: Pick<ReturnedWaiters, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
+  readonly poolCounts: { count(): Promise<void> };
   readonly claimsFromAhead: Pick<ClaimsFromAhead, "bringBack">;
   readonly rulesInForce: Pick<RulesInForce, "register">;
   readonly witness: Pick<Witness, "look">;
@@ -81,6 +82,7 @@ export class Background {
       this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("sweep", bounds.AHEAD_INTERVAL_MS, 0.3, () => options.claimsFromAhead.bringBack()),
+      this.#loop("pools", bounds.POOLS_INTERVAL_MS, 0.3, () => options.poolCounts.count()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
     ];

@@ -96,6 +96,12 @@ export class Followers {
     return (this.#locks.get(lockId)?.wantingPlaces ?? 0) > 0;
   }
 
+  /** Locks whose followers want places, by their names as of the last decision here. */
+  *wantingPlaces(): Generator<[lockId: bigint, name: string]> {
+    for (const [lockId, { wantingPlaces, decidedBy }] of this.#locks)
+      if (wantingPlaces > 0 && decidedBy) yield [lockId, decidedBy.name];
+  }
+
   follows(lockId: bigint): boolean {
     return this.#locks.has(lockId);
   }

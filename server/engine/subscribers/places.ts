@@ -4,9 +4,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import type { ClaimKey } from "../../core/claim.ts";
+import { type ClaimKey, keyText } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
-import { effectiveLimit, effectiveRate, type LimitRule } from "../../core/limit.ts";
+import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
+import type { Counters } from "../../core/lock.ts";
+import { poolPrefix, poolsOver } from "../../core/pools.ts";
 import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -17,6 +19,7 @@ import type { Followers } from "./followers.ts";
 /** A queue as read; finds places by bisection. */
 class Queue {
   readonly nowUs: number;
+  readonly #lock: Counters | null;
   /** How long the lock's rate alone keeps waiting a claim that, with those before it, asks for so many permits. */
   readonly #rateWaitUs: ((permits: number) => number) | null;
   readonly #places: readonly QueuePlace[];
@@ -28,6 +31,7 @@ class Queue {
     const isPaused = lock !== null && effectiveLimit(lock, rules).limit === 0;
     const rate = lock && !isPaused ? effectiveRate(lock, rules) : null;
     this.nowUs = nowUs;
+    this.#lock = lock;
     const untilUs = lock?.rateUntilUs ?? 0;
     this.#rateWaitUs = rate && ((permits) => rateWaitUs(rate, untilUs, permits, nowUs));
     this.#places = places;
@@ -40,6 +44,11 @@ class Queue {
 
   get length(): number {
     return this.#places.length;
+  }
+
+  /** The lock's name, if some of its claims wait at pools; null: none does. */
+  get enteringName(): string | null {
+    return this.#lock !== null && this.#lock.entering > 0 ? this.#lock.name : null;
   }
 
   placeOf(ticketNumber: bigint): Place | null {
@@ -61,8 +70,45 @@ class Queue {
   }
 }
 
+/** Those that wait at a pool, as read. */
+class PoolQueue {
+  readonly #lock: Counters | null;
+  readonly #nowUs: number;
+  readonly #length: number;
+  readonly #places = new Map<
+    string,
+    { readonly ahead: number; readonly permitsAhead: number; readonly permits: number }
+  >();
+
+  constructor({ nowUs, lock, places }: Awaited<ReturnType<Store["poolQueue"]>>) {
+    this.#lock = lock;
+    this.#nowUs = nowUs;
+    this.#length = places.length;
+    let permitsAhead = 0;
+    for (const [ahead, place] of places.entries()) {
+      const { permits } = place;
+      this.#places.set(keyText(place), { ahead, permitsAhead, permits });
+      permitsAhead += permits;
+    }
+  }
+
+  placeOf(key: ClaimKey): Place | null {
+    const place = this.#places.get(keyText(key));
+    if (!place || !this.#lock) return null;
+    const { ahead, permitsAhead, permits } = place;
+    const { rate, rateUntilUs, limit, name } = this.#lock;
+    const pool = patternOf({ prefix: poolPrefix(name) ?? "" });
+    const rateWait = rate &&
+      limit !== 0 && { rateWaitUs: rateWaitUs(rate, rateUntilUs, permitsAhead + permits, this.#nowUs) };
+    return { ahead, permitsAhead, queueLength: this.#length, pool, ...rateWait };
+  }
+}
+
 export interface PlacesOptions {
-  readonly store: { queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]> };
+  readonly store: {
+    queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]>;
+    poolQueue(poolId: bigint, caller?: Caller): ReturnType<Store["poolQueue"]>;
+  };
   /** The limit rules that this server read last. */
   readonly rules: () => readonly LimitRule[];
   readonly followers: Followers;
@@ -72,9 +118,12 @@ export interface PlacesOptions {
 export class Places {
   readonly #options: PlacesOptions;
   readonly #queues: SharedRead<bigint, Queue>;
+  readonly #pools: SharedRead<bigint, PoolQueue>;
   readonly #rounds: Loop;
   /** Locks whose waiters are to hear their places. */
   readonly #changed = new Set<bigint>();
+  /** Pools whose waiters are to hear their places. */
+  readonly #changedPools = new Set<bigint>();
   readonly #stopping = new AbortController();
   /** Places read or reported since the last pause. */
   #sincePause = 0;
@@ -84,6 +133,9 @@ export class Places {
     this.#queues = new SharedRead(async (lockId, caller) => {
       return new Queue(await options.store.queue(lockId, caller), options.rules());
     });
+    this.#pools = new SharedRead(
+      async (poolId, caller) => new PoolQueue(await options.store.poolQueue(poolId, caller)),
+    );
     const { onFailure } = options;
     const run = () => this.#reportAll();
     this.#rounds = new Loop({ name: "places", intervalMs: bounds.PLACES_PACE_MS, run, onFailure });
@@ -100,7 +152,32 @@ export class Places {
   }
 
   async of(key: ClaimKey, caller?: Caller): Promise<Place | null> {
-    return (await this.#queues.get(key.lockId, caller)).placeOf(key.ticketNumber);
+    const queue = await this.#queues.get(key.lockId, caller);
+    return queue.placeOf(key.ticketNumber) ?? (await this.#placeAtPool(key, queue.enteringName, caller));
+  }
+
+  /** `lockName` null: no claim of the lock waits at a pool. */
+  async #placeAtPool(key: ClaimKey, lockName: string | null, caller?: Caller): Promise<Place | null> {
+    if (lockName === null) return null;
+    for (const poolId of poolsOver(lockName, this.#options.rules())) {
+      const place = (await this.#pools.get(poolId, caller)).placeOf(key);
+      if (place) return place;
+    }
+    return null;
+  }
+
+  /** Reports that the queues of these pools may have moved. */
+  poolsChanged(poolIds: Iterable<bigint>): void {
+    for (const id of poolIds) this.#changedPools.add(id);
+  }
+
+  /** Their waiters here follow locks under them. */
+  #followPools(): void {
+    if (this.#changedPools.size === 0) return;
+    const { followers, rules } = this.#options;
+    for (const [lockId, name] of followers.wantingPlaces())
+      if (poolsOver(name, rules()).some((id) => this.#changedPools.has(id))) this.#changed.add(lockId);
+    this.#changedPools.clear();
   }
 
   /** Reports that a lock's queue may have moved. Its waiters here hear their places soon, all together. */
@@ -110,6 +187,7 @@ export class Places {
 
   /** Reports the places of all changed locks, each lock once. */
   async #reportAll(): Promise<void> {
+    this.#followPools();
     for (const lockIds of partsOf([...this.#changed], bounds.PLACES_READS_MAX)) {
       const { additions } = this.#options.followers;
       const queues = await Promise.all(lockIds.map((lockId) => this.#read(lockId)));
@@ -144,9 +222,19 @@ export class Places {
         this.#changed.add(lockId);
         continue;
       }
-      const place = queue.placeOf(claim.ticketNumber);
+      const place =
+        queue.placeOf(claim.ticketNumber) ?? (await this.#placeAtPoolOrNone(claim, queue.enteringName));
       if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
       await this.#pauseAfter(1);
+    }
+  }
+
+  async #placeAtPoolOrNone(claim: ClaimKey, lockName: string | null): Promise<Place | null> {
+    try {
+      return await this.#placeAtPool(claim, lockName);
+    } catch (error) {
+      this.#options.onFailure("places", error);
+      return null;
     }
   }
 

@@ -15,6 +15,7 @@ import type { EngineObserver } from "../answers.ts";
 import { DUE_AHEAD_US } from "../engine-bounds.ts";
 import { outcomeUnknown } from "../faults.ts";
 import type { Advances } from "../transaction/advances.ts";
+import type { Looks } from "../transaction/looks.ts";
 import type { Ask, AsksByLock, Attempt } from "../transaction/transaction.ts";
 import { DecisionFeed, DueTimers } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";
@@ -31,6 +32,7 @@ export interface GrantedElsewhere extends ClaimKey {
 export interface SubscribersOptions extends Pick<WaitersOptions, "rulesInForce"> {
   readonly store: WaitersOptions["store"] & Pick<Store, "clock">;
   readonly advances: Pick<Advances, "start" | "owe">;
+  readonly looks: Pick<Looks, "at">;
   readonly reads: PlacesOptions["store"] & { readonly inTurn: Pick<Store, "poll" | "decidedSince"> };
   readonly views: LockWatchesOptions["views"];
   readonly replica: bigint;
@@ -96,7 +98,7 @@ export class Subscribers {
     // Not by for...of, which makes a list of two for each lock of each transaction.
     asks.forEach((list, lockId) => {
       const decided = attempt.decided.get(lockId);
-      const revision = attempt.locks.get(lockId)?.lock.revision;
+      const revision = (attempt.locks.get(lockId)?.lock ?? attempt.pools.get(lockId))?.revision;
       for (let index = 0; index < list.length; index++) {
         let outcome = attempt.outcome(lockId, index, decided);
         if (outcome && outcome.kind !== "in_doubt") {
@@ -136,8 +138,8 @@ export class Subscribers {
   }
 
   /** Notifies everyone here and waiters on other replicas, and advances the locks that were left over. */
-  wake({ locks, events, limitRules, leftOver }: Attempt): void {
-    const { observer, advances } = this.#options;
+  wake({ locks, pools, mayGoOn, events, limitRules, leftOver }: Attempt): void {
+    const { observer, advances, looks } = this.#options;
     for (const { event, lockName } of events) {
       if (!isOwnName(lockName)) observer({ kind: "event", event, lockName });
       if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
@@ -146,6 +148,10 @@ export class Subscribers {
     locks.forEach(({ lock }) => {
       if (lock.wakesAtUs !== null) this.#wakeAt(lock.id, lock.wakesAtUs);
     });
+    if (mayGoOn.length > 0) looks.at(mayGoOn);
+    // Whoever may go on already is looked at now.
+    const soon = mayGoOn.length === 0 ? pools : [];
+    for (const [id, { wakesAtUs }] of soon) if (wakesAtUs !== null) this.#wakeAt(id, wakesAtUs);
     // Most commits concern nobody who follows, and cost nothing here.
     const { followers, places } = this;
     const isFollowed = followers.count > 0 || followers.queueSpans.count > 0;
@@ -162,7 +168,10 @@ export class Subscribers {
       if (isFollowed && (isEnded || isGranted)) followers.settled(event.claim, nowUs);
       if (isEnded && event.was === "held") this.leases.ended(event.claim);
     }
-    if (isFollowed) for (const lockId of locks.keys()) places.changed(lockId);
+    if (isFollowed) {
+      for (const lockId of locks.keys()) places.changed(lockId);
+      places.poolsChanged(pools.keys());
+    }
     if (this.#feed.listeners.size > 0) this.#feed.committed(locks.values());
   }
 

@@ -3,6 +3,8 @@
 // so these never wait for each other's row locks. Renewals and releases go before what was queued earlier, as a lease
 // that is renewed too late is lost, and a release makes room.
 //
+// Locks under one root pool are in one lane at a time, too, as their decisions write that pool's row: see known-pools.ts.
+//
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks proceed.
@@ -17,6 +19,7 @@ import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import type { KnownPools } from "./known-pools.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
   Ask,
@@ -27,12 +30,14 @@ import {
   type Deciding,
   giveUp,
   parts,
+  partsByTree,
   promised,
   type TransactionAsks,
 } from "./transaction.ts";
 
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
+  readonly pools: Pick<KnownPools, "over" | "learn" | "rootOf">;
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
@@ -54,6 +59,8 @@ export class Lanes {
   readonly #options: LanesOptions;
   /** Locks with queued asks, in the order in which they came. */
   readonly #queued = new Set<LockEntry>();
+  /** Root pools whose locks a lane decides about. */
+  readonly #trees = new Set<bigint>();
   readonly #slots: PatientSlots;
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
@@ -162,6 +169,7 @@ export class Lanes {
   #take(): Map<bigint, Ask[]> {
     const taken = new Map<bigint, Ask[]>();
     const passing = new Map<bigint, Ask[]>();
+    const ownTrees = new Set<bigint>();
     let room = bounds.BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
     const isCrowded = performance.now() - this.#crowdedMs < bounds.CROWDED_FOR_MS;
@@ -170,7 +178,14 @@ export class Lanes {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
       const state = lock.hold;
+      const tree = this.#options.pools.rootOf(lock.name);
+      if (state === "free" && tree !== null && !ownTrees.has(tree)) {
+        if (this.#trees.has(tree)) continue;
+        this.#trees.add(tree);
+        ownTrees.add(tree);
+      }
       if (state === "free") {
+        lock.tree = tree;
         const part = this.#takeOf(lock, room);
         room -= part.length;
         taken.set(lock.id, part);
@@ -245,8 +260,9 @@ export class Lanes {
 
   /** Handles a transaction that met a row held by another transaction. */
   async #meet(asks: TransactionAsks): Promise<void> {
-    if (asks.byLock.size > 1) {
-      for (const half of parts(asks, 2)) await this.#run(half);
+    const halves = partsByTree(asks, 2, (lockId) => this.#options.locks.known(lockId)?.tree ?? lockId);
+    if (halves.length > 1) {
+      for (const half of halves) await this.#run(half);
       return;
     }
     for (const lock of this.#locksOf(asks)) lock.met();
@@ -265,6 +281,7 @@ export class Lanes {
     for (const [lockId, asks] of left.byLock) {
       this.#queuedCount += asks.length;
       const lock = this.#options.locks.get(lockId);
+      this.#leaveTree(lock);
       const onLong = () => this.#waitForLong(lock, asks, left.earlier, sinceMs);
       lock.underWay = { kind: "patient", timer: setTimeout(onLong, bounds.RETURNED_AFTER_MS), sinceMs };
     }
@@ -304,7 +321,10 @@ export class Lanes {
       const worthIt = refuseOptional(list);
       const lock = this.#options.locks.get(lockId);
       if (worthIt.length > 0) left.set(lockId, worthIt);
-      else lock.underWay = null;
+      else {
+        this.#leaveTree(lock);
+        lock.underWay = null;
+      }
       const queuedLeft = refuseOptional(lock.queued);
       this.#queuedCount -= lock.queued.length - queuedLeft.length;
       lock.queued = queuedLeft;
@@ -344,6 +364,7 @@ export class Lanes {
       // The table keeps a lock while commands wait for it, so this is no use of it.
       const lock = locks.known(lockId) ?? locks.get(lockId);
       const { underWay } = lock;
+      this.#leaveTree(lock);
       lock.underWay = null;
       locks.leave(lock);
       if (underWay === IN_LANE) return;
@@ -351,6 +372,12 @@ export class Lanes {
       if (underWay?.kind === "patient") clearTimeout(underWay.timer);
     });
     this.#goOn();
+  }
+
+  /** Another lane may decide about the tree of the lock. */
+  #leaveTree(lock: LockEntry): void {
+    if (lock.tree !== null) this.#trees.delete(lock.tree);
+    lock.tree = null;
   }
 
   #locksOf({ byLock }: TransactionAsks): LockEntry[] {

@@ -15,6 +15,7 @@ import {
 } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
+import { PoolsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
 import {
@@ -32,12 +33,14 @@ import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
-import { Attempt, withAttempts } from "./transaction.ts";
+import { Attempt, inOrderOfIds, withAttempts, withNeeded } from "./transaction.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
   readonly prefix: string;
   readonly set: NewSetting;
+  /** The guard row of the pool with this prefix; null: there is none any more. Unset: it stays as it is. */
+  readonly poolId?: bigint | null;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
   readonly caller: Caller | undefined;
@@ -83,6 +86,19 @@ export async function changeLimitRule(
   }
 }
 
+/** The rules now say that there is a pool, or none. Returns how many servers have not yet reported these rules. */
+export async function changePoolOfRule(
+  change: Omit<RuleChange, "expectedVersion"> & { readonly poolId: bigint | null },
+  options: LimitRulesOptions,
+): Promise<number> {
+  const { prefix, caller } = change;
+  const changing = new ChangingRule({ ...change, expectedVersion: undefined });
+  await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, caller?.span, changing);
+  const { changedAfter } = changing;
+  if (changedAfter === undefined) return 0;
+  return await withAttempts(() => options.rulesInForce.everywhereAfter(changedAfter), options.observer);
+}
+
 const UNSET: LimitAndRate = { limit: null, rate: null };
 
 /** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
@@ -117,9 +133,18 @@ class ChangingRule {
       return undefined;
     }
     const { limit = now?.limit ?? null, rate = now?.rate ?? null } = set;
-    const rule = { prefix, limit, rate, version: version + 1n, reason, changeMark: this.#mark };
-    this.#answer = rule;
+    const { poolId } = this.#change;
     this.changedAfter = rulesRevision;
+    if (poolId !== undefined) {
+      // The settings of each name stay, with their version.
+      const unchanged = now ?? { prefix, ...UNSET, version, reason: "" };
+      const rule = { ...unchanged, poolId, changeMark: this.#mark };
+      this.#answer = rule;
+      return { rule, noted: [] };
+    }
+    const ofPool = { poolId: now?.poolId ?? null };
+    const rule = { prefix, limit, rate, version: version + 1n, reason, changeMark: this.#mark, ...ofPool };
+    this.#answer = rule;
     const [from, to] = [limitText(now ?? UNSET), limitText(rule)];
     const target = patternOf(rule);
     const note: NotedChange = { kind: "limit", target, isPattern: true, by: byOf(caller), from, to, reason };
@@ -155,33 +180,36 @@ async function grantUnder(
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
   const traced = span && new TransactionSpan([span]);
-  const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
+  const base = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
+  let pools: ReadonlySet<bigint> = new Set();
   const { checked, subscribers, observer } = options;
   try {
-    const granting = withAttempts(
-      async () => {
-        traced?.tried();
-        const attempt = new Attempt(new Map(), options.policy, []);
-        let reached: bigint | null | undefined;
-        const transacting = checked.transact(plan, (loaded) => {
-          if (reached !== undefined) return attempt.decide(loaded);
-          const ids = [...loaded.locks.keys()];
-          reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
-          const next = changing?.decide(loaded);
-          if (!next) return attempt.decide(loaded);
-          const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next.rule];
-          return { ...attempt.decide({ ...loaded, limitRules }), ...next };
-        });
-        await transacting.catch((error: unknown) => {
-          changing?.failed(error);
-          throw error;
-        });
-        subscribers.wake(attempt);
-        return reached ?? null;
-      },
-      observer,
-      impatient,
-    );
+    const once = async (): Promise<bigint | null> => {
+      traced?.tried();
+      const plan = { ...base, pools: inOrderOfIds(pools) };
+      const attempt = new Attempt(new Map(), options.policy, []);
+      let reached: bigint | null | undefined;
+      const transacting = checked.transact(plan, (loaded) => {
+        if (reached !== undefined) return attempt.decide(loaded);
+        const ids = [...loaded.locks.keys()];
+        reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
+        const next = changing?.decide(loaded);
+        if (!next) return attempt.decide(loaded);
+        const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next.rule];
+        return { ...attempt.decide({ ...loaded, limitRules }), ...next };
+      });
+      try {
+        await transacting;
+      } catch (error) {
+        changing?.failed(error);
+        if (!(error instanceof PoolsNeeded)) throw error;
+        pools = withNeeded(pools, error);
+        return await once();
+      }
+      subscribers.wake(attempt);
+      return reached ?? null;
+    };
+    const granting = withAttempts(once, observer, impatient);
     return await (traced ? traced.until(granting) : granting);
   } catch (error) {
     if (isRowLocked(error)) return "held_up";

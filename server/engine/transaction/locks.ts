@@ -29,6 +29,8 @@ export class LockEntry implements Linked<LockEntry> {
   queued: Ask[] = [];
   /** null: all commands that were taken from the queue have their answers. */
   underWay: UnderWay | null = null;
+  /** The root pool that its lane keeps for it, if it is in a lane and under a pool. */
+  tree: bigint | null = null;
   /** How another transaction held its rows, and for how long and until when the lock stays out of the lanes for that. */
   #hold: Hold = "passing";
   #outForMs = 0;

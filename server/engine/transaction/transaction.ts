@@ -16,6 +16,7 @@ import {
 } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
+import { PoolsNeeded, poolPrefix } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import {
@@ -31,6 +32,8 @@ import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
+import type { KnownPools } from "./known-pools.ts";
+import type { Locks } from "./locks.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
@@ -113,12 +116,16 @@ export interface TransactionAsks {
   readonly byLock: AsksByLock;
   /** Attempts with an unknown outcome that included these asks. */
   earlier: readonly Attempt[];
+  /** Pools that a decision has missed. */
+  poolsNeeded?: ReadonlySet<bigint> | undefined;
 }
 
 export interface Deciding {
   readonly policy: Policy;
   readonly store: Pick<Store, "transact">;
   readonly observer: EngineObserver;
+  readonly locks: Pick<Locks, "known">;
+  readonly pools: Pick<KnownPools, "over" | "learn">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */
@@ -129,33 +136,67 @@ export interface Deciding {
 
 /** Throws as `withAttempts` does, also that another one holds a row: at once if `impatient`, else after seconds. */
 export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
-  const { store, policy, observer, followers, background, isTraced } = by;
+  const { store, policy, observer, followers, background, isTraced, locks, pools } = by;
+  const expected: Expected = {
+    hasQueue: (lockId) => followers.follows(lockId),
+    nameOf: (lockId) => locks.known(lockId)?.name ?? null,
+    poolsOver: (name) => pools.over(name),
+  };
   const traced = isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const once = async () => {
     traced?.tried();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
     if (performance.now() >= background.lateFromMs) await withoutRepeating(() => background.lateHeartbeat());
-    const attempt = new Attempt(asks.byLock, policy, asks.earlier);
-    try {
-      const plan = attempt.plan((lockId) => followers.follows(lockId), impatient);
-      await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) =>
-        attempt.decide(loaded),
-      );
-    } catch (error) {
-      if (isInDoubt(error)) asks.earlier = [...asks.earlier, attempt];
-      throw error;
+    for (;;) {
+      const attempt = new Attempt(asks.byLock, policy, asks.earlier);
+      try {
+        const plan = attempt.plan(expected, impatient, asks.poolsNeeded);
+        await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) =>
+          attempt.decide(loaded),
+        );
+      } catch (error) {
+        if (error instanceof PoolsNeeded) {
+          asks.poolsNeeded = withNeeded(asks.poolsNeeded, error);
+          continue;
+        }
+        if (isInDoubt(error)) asks.earlier = [...asks.earlier, attempt];
+        throw error;
+      }
+      pools.learn(attempt.limitRules);
+      return attempt;
     }
-    return attempt;
   };
   const deciding = withAttempts(once, observer, true);
   return traced ? traced.until(deciding) : deciding;
 }
 
+export function inOrderOfIds(ids: ReadonlySet<bigint>): bigint[] {
+  return [...ids].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/** The next attempt reads these, too. There are few, so few attempts are in vain. */
+export function withNeeded(known: ReadonlySet<bigint> | undefined, { ids }: PoolsNeeded): Set<bigint> {
+  const all = new Set([...(known ?? []), ...ids]);
+  if (all.size === (known?.size ?? 0)) throw new Error("A decision needs pools that the store did not read.");
+  return all;
+}
+
 /** Divides the work into at most `count` parts with about the same number of locks. */
-export function parts({ byLock, earlier }: TransactionAsks, count: number): TransactionAsks[] {
+export function parts({ byLock, earlier, poolsNeeded }: TransactionAsks, count: number): TransactionAsks[] {
   const locks = [...byLock];
   const size = Math.ceil(locks.length / count);
-  return partsOf(locks, size).map((part) => ({ byLock: new Map(part), earlier }));
+  return partsOf(locks, size).map((part) => ({ byLock: new Map(part), earlier, poolsNeeded }));
+}
+
+/** The same, but locks of one tree stay together: two parts of it would only meet at their pool. */
+export function partsByTree(
+  { byLock, earlier, poolsNeeded }: TransactionAsks,
+  count: number,
+  treeOf: (lockId: bigint) => bigint,
+): TransactionAsks[] {
+  const trees = [...Map.groupBy(byLock, ([lockId]) => treeOf(lockId)).values()];
+  const size = Math.ceil(trees.length / count);
+  return partsOf(trees, size).map((part) => ({ byLock: new Map(part.flat()), earlier, poolsNeeded }));
 }
 
 /** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
@@ -172,6 +213,20 @@ export function giveUp({ byLock, earlier }: TransactionAsks, error: unknown): un
 }
 
 type PlannedLock = LoadPlan["locks"][number];
+
+/** What this server expects of a lock before it reads it. */
+export interface Expected {
+  hasQueue(lockId: bigint): boolean;
+  /** null: unknown. */
+  nameOf(lockId: bigint): string | null;
+  /** Narrow to wide. */
+  poolsOver(name: string | null): readonly bigint[];
+}
+
+/** Commands that give nothing, and end nothing by themselves: they leave the pools alone, and so wait for none. */
+function isLight({ verb }: Command): boolean {
+  return verb === "renew" || verb === "attach" || verb === "detach";
+}
 
 const NO_COMMANDS: SubmittedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
@@ -197,6 +252,10 @@ export class Attempt {
   /** Guard rows as written, each with its revision before. */
   readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
   limitRules: readonly LimitRule[] = [];
+  /** The same of pools. */
+  readonly pools = new Map<bigint, Lock>();
+  /** Claims that may go on from these pools now, and whose locks are to be looked at. */
+  mayGoOn: readonly ClaimKey[] = [];
   /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
   leftOver: readonly bigint[] = [];
 
@@ -213,13 +272,25 @@ export class Attempt {
   }
 
   /** `impatient`: whether to fail instead of waiting for row locks of others. */
-  plan(likelyQueue: (lockId: bigint) => boolean, impatient: boolean): LoadPlan {
+  plan(expected: Expected, impatient: boolean, poolsNeeded?: ReadonlySet<bigint>): LoadPlan {
+    let pools = poolsNeeded && new Set(poolsNeeded);
     const claims: ClaimKey[] = [];
     const requestIds: string[] = [];
     const holdersOf: bigint[] = [];
     const locks: PlannedLock[] = [];
     // Not by for...of, which makes a list of two for each lock of each transaction.
     this.#asked.forEach((asked, lockId) => {
+      const name = expected.nameOf(lockId);
+      if (poolsNeeded?.has(lockId) || (name !== null && poolPrefix(name) !== null)) {
+        pools ??= new Set();
+        pools.add(lockId);
+        return;
+      }
+      const over = expected.poolsOver(name);
+      if (over.length > 0 && !asked.every(({ command }) => isLight(command))) {
+        pools ??= new Set();
+        for (const id of over) pools.add(id);
+      }
       let anywhereInQueue = false;
       const requestIdsBefore = requestIds.length;
       for (let index = 0; index < asked.length; index++) {
@@ -237,10 +308,11 @@ export class Attempt {
       }
       const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
       const byRequest = requestIds.length > requestIdsBefore;
-      locks.push({ id: lockId, heads, likelyQueue: likelyQueue(lockId), anywhereInQueue, byRequest });
+      locks.push({ id: lockId, heads, likelyQueue: expected.hasQueue(lockId), anywhereInQueue, byRequest });
     });
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return { impatient, locks, claims, requestIds, holdersOf };
+    const plan = { impatient, locks, claims, requestIds, holdersOf };
+    return pools ? { ...plan, pools: inOrderOfIds(pools) } : plan;
   }
 
   /** Decides about the rows read: all commands in the first round, then only what was left unfinished. */
@@ -260,6 +332,12 @@ export class Attempt {
       lock.revision += this.#revisionStep;
       this.locks.set(lock.id, { lock, revisionBefore });
     }
+    for (const pool of decision.pools) {
+      pool.revision += this.#revisionStep;
+      this.pools.set(pool.id, pool);
+    }
+    // Those of an earlier round may have gone on in this one: then a look finds nothing to do.
+    this.mayGoOn = decision.mayGoOn;
     if (this.#round < AGAIN_ROUNDS_MAX) return decision;
     this.leftOver = decision.again;
     return { ...decision, again: [] };
@@ -278,7 +356,7 @@ export class Attempt {
       return { kind: "in_doubt" };
     if (outcome?.kind !== "limit") return outcome;
     // The answer about a limit has the counts that this transaction leaves behind, including all of its grants.
-    return { ...outcome, lock: this.locks.get(lockId)?.lock ?? outcome.lock };
+    return { ...outcome, lock: this.locks.get(lockId)?.lock ?? this.pools.get(lockId) ?? outcome.lock };
   }
 }
 

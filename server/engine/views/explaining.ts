@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
-import { type Claim, type ClaimKey, sameSecret } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, isEntering, roomOf, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import {
   type EffectiveLimit,
@@ -13,13 +13,22 @@ import {
   fits,
   neverFits,
 } from "../../core/limit.ts";
-import { isDraining, isExhausted, isInWantedStatus, type Lock, statusOf } from "../../core/lock.ts";
+import {
+  type Counters,
+  isDraining,
+  isExhausted,
+  isInWantedStatus,
+  type Lock,
+  statusOf,
+} from "../../core/lock.ts";
 import { limitOf } from "../../core/noted-change.ts";
+import { levelAt, waitsAt } from "../../core/pools.ts";
 import { exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
+import { poolRowsOver, poolView } from "./pool-views.ts";
 import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
 
 export interface ExplainingOptions {
@@ -70,6 +79,7 @@ async function read(
   const limit = effectiveLimit(lock, rules);
   return {
     ...{ lock, holders, waiters, claim, limit, rate: effectiveRate(lock, rules), place },
+    pools: await inOwnTick(() => poolRowsOver(lock.name, rules, store)),
     limitSet: await limitSetOf(lock, limit, store),
     rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
     recent: await recentOf(lock.id, store),
@@ -149,6 +159,8 @@ export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
   /** Nothing is granted before this time, because of a fail-over. */
   readonly grantsFromUs: number;
   readonly rate: EffectiveRate | null;
+  /** The guard rows of the pools over the lock, narrow to wide. */
+  readonly pools: readonly Counters[];
   readonly rowsHeld: RowsHeld | null;
   /** Ended claims of the lock, newest first. */
   readonly recent: readonly Claim[];
@@ -164,6 +176,13 @@ export function explain(basis: Basis): Explanation {
 
 function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   const { nowUs, lock, limit: inForce, limitSet, claim, place, grantsFromUs, rowsHeld } = basis;
+  // It has its own lock: only the pool at which it waits is in its way.
+  if (claim && isEntering(claim)) {
+    if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
+    if (rowsHeld) yield rowsHeld;
+    yield* poolsInTheWay(basis, claim);
+    return;
+  }
   const { limit } = inForce;
   const asked = claim ?? ONE_PERMIT;
   if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
@@ -181,6 +200,27 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   yield* rateInTheWay(basis, asked.permits);
   const first = waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX);
   if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first };
+  yield* poolsInTheWay(basis, claim);
+}
+
+/** The pool at which it waits, and the pools without room now that it still has to pass. */
+function* poolsInTheWay(
+  { pools, place, nowUs }: Basis,
+  claim: Claim | null,
+): Generator<WaitCause, void, void> {
+  const asked = claim ?? { permits: 1, ttlUs: null };
+  const at = claim && waitsAt(claim);
+  for (const row of pools) {
+    const isHere = row.id === at;
+    if (claim && levelAt(claim, row.id)?.state === "has") continue;
+    const { ahead, permitsAhead } = isHere ? place : { ahead: row.waiting, permitsAhead: row.waitingPermits };
+    const pool = poolView(row, nowUs);
+    const waitUs = row.rate && rateWaitUs(row.rate, row.rateUntilUs, permitsAhead + asked.permits, nowUs);
+    const hasRoom = row.heldPermits + permitsAhead + roomOf(asked) <= pool.limit.limit;
+    if (!isHere && hasRoom && pool.limit.limit > 0 && !waitUs) continue;
+    const rateUntilUs = waitUs ? nowUs + waitUs : null;
+    yield { kind: "pool", pool, isHere, ahead, permitsAhead, rateUntilUs };
+  }
 }
 
 function* rateInTheWay(
@@ -200,7 +240,7 @@ function heldBy({ lock, holders }: Basis): WaitCause {
   return {
     kind: "held",
     holders: holders.slice(0, SHOWN_BY_REFUSAL_MAX),
-    holderCount: lock.holders,
+    holderCount: lock.holders - lock.entering,
     firstEndsAtUs: ends.length === 0 ? null : Math.min(...ends),
   };
 }

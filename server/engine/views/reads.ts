@@ -59,6 +59,10 @@ export class Reads {
     return this.#gate.run(() => this.#store.queue(lockId), caller);
   }
 
+  poolQueue(poolId: bigint, caller?: Caller): ReturnType<Store["poolQueue"]> {
+    return this.#gate.run(() => this.#store.poolQueue(poolId), caller);
+  }
+
   /** The limit in force for a name. */
   limit(name: string, caller?: Caller): Promise<EffectiveLimit> {
     return this.#gate.run(async () => {

@@ -3,16 +3,17 @@
 // leases must run in between. Reads no more than is taken: when the caller stops, the reading stops.
 
 import { setImmediate as anotherTick } from "node:timers/promises";
-import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
+import { partsOf, SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import { availableNow } from "../../core/rate.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
-import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery, PoolView, ViewedLock } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { asFault, withoutRepeating } from "../faults.ts";
+import { poolPatterns, poolRowsOver, poolView } from "./pool-views.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
@@ -63,11 +64,10 @@ export class Views {
     const store = this.#store;
     return this.#turns.run(async () => {
       const rules = await inOwnTick(() => store.limitRules());
-      return described(
-        await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX)),
-        rules,
-        this.#nowUs(),
-      );
+      const view = await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX));
+      const pools = await inOwnTick(() => poolRowsOver(name, rules, store));
+      const nowUs = this.#nowUs();
+      return { ...described(view, rules, nowUs), pools: pools.map((pool) => poolView(pool, nowUs)) };
     }, caller);
   }
 
@@ -93,7 +93,7 @@ export class Views {
   }
 
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
-    return this.#inTurn(caller, (store, rules) => limitSettings(store, rules, query));
+    return this.#inTurn(caller, (store, rules) => limitSettings(store, rules, query, this.#nowUs));
   }
 
   #inTurn<Item>(
@@ -110,15 +110,23 @@ export class Views {
   }
 }
 
-/** The limits that were set: those of patterns, then those of names, each in byte order. */
+/** The limits that were set: those of patterns, of pools, and of names, each in byte order. */
 async function* limitSettings(
-  store: Pick<Store, "list">,
+  store: Pick<Store, "list" | "views">,
   rules: readonly LimitRule[],
   { prefix, after, max, isSeen }: LimitsQuery,
+  nowUs: () => number,
 ): AsyncGenerator<LimitSetting, void, void> {
+  const isWanted = ({ target }: Pick<LimitSetting, "target">) => isSeen?.(target) ?? true;
+  if (after === null || after.kind === "pattern")
+    yield* patterns(rules, prefix, after?.target ?? null).filter(isWanted);
   if (after?.kind !== "name") {
-    for (const setting of patterns(rules, prefix, after?.target ?? null))
-      if (isSeen?.(setting.target) ?? true) yield setting;
+    const rest = rulesAfter(rules, prefix, after?.kind === "pool" ? after.target : null);
+    const ids = rest.flatMap(({ poolId }) => poolId ?? []);
+    for (const part of partsOf(ids, bounds.POOLS_READ_MAX)) {
+      const found = await inOwnTick(() => store.views(part, 0));
+      yield* found.map(({ lock }) => poolSetting(poolView(lock, nowUs()))).filter(isWanted);
+    }
   }
   const afterName = after?.kind === "name" ? after.target : null;
   for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" }, isSeen)) {
@@ -128,17 +136,26 @@ async function* limitSettings(
 }
 
 /** In the order of the bytes before the star. */
-function patterns(rules: readonly LimitRule[], prefix: string, after: string | null): LimitSetting[] {
+function rulesAfter(rules: readonly LimitRule[], prefix: string, after: string | null): LimitRule[] {
   const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
   return rules
     .filter((rule) => patternOf(rule).startsWith(prefix))
     .filter((rule) => after === null || compare(rule.prefix, after.slice(0, -1)) > 0)
-    .sort((a, b) => compare(a.prefix, b.prefix))
-    .flatMap((rule) => {
-      const { limit, rate, version, reason } = rule;
-      if (limit === null && rate === null) return [];
-      return [{ kind: "pattern", target: patternOf(rule), limit, rate, version, reason }];
-    });
+    .sort((a, b) => compare(a.prefix, b.prefix));
+}
+
+function patterns(rules: readonly LimitRule[], prefix: string, after: string | null): LimitSetting[] {
+  return rulesAfter(rules, prefix, after).flatMap((rule) => {
+    const { limit, rate, version, reason } = rule;
+    if (limit === null && rate === null) return [];
+    return [{ kind: "pattern", target: patternOf(rule), limit, rate, version, reason }];
+  });
+}
+
+function poolSetting({ limit, rate, use }: PoolView): LimitSetting {
+  const { pattern, version, reason } = limit;
+  const ofLimit = Number.isFinite(limit.limit) ? limit.limit : null;
+  return { kind: "pool", target: pattern, limit: ofLimit, rate, version, reason, use };
 }
 
 async function* listed(store: Source, query: LocksQuery) {
@@ -157,6 +174,7 @@ function described(view: LockView, rules: readonly LimitRule[], nowUs: number): 
     ...view,
     limit: effectiveLimit(lock, rules),
     rate: rate && { ...rate, available: available ?? 0 },
+    ...(lock.entering > 0 && { poolPatterns: poolPatterns(rules) }),
   };
 }
 
@@ -187,6 +205,9 @@ function unused(name: string): Lock {
     holders: 0,
     waiting: 0,
     waitingPermits: 0,
+    entering: 0,
+    enteringPermits: 0,
+    counting: null,
     changeMark: 0n,
     recordFloor: 0n,
     firstHolder: null,

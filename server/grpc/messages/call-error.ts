@@ -3,6 +3,7 @@
 
 import { status } from "@grpc/grpc-js";
 import type { ErrorReason } from "#proto/rowlock/v1/errors_pb.js";
+import { POOLS_OVER_NAME_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import * as bounds from "../grpc-bounds.ts";
 
@@ -70,6 +71,11 @@ export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more in the details)` : "";
   return new CallError("BAD_REQUEST", `${first?.field}: ${first?.description}${more}`, { violations });
+}
+
+export function tooManyPools(over: string): CallError {
+  const description = `would be one pool too many over the names ${over}, which may have ${POOLS_OVER_NAME_MAX}: remove one first`;
+  return badRequest([{ field: "pool", description }]);
 }
 
 export const unknownClaim = errorOf(

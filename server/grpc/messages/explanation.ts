@@ -71,6 +71,14 @@ function fieldOf(
       const ends = firstEndsAtUs == null ? {} : { firstEndsAt: messages.timestampMessage(firstEndsAtUs) };
       return { case: "held", value: { holders: shown(holders), holderCount, ...ends } };
     }
+    case "pool": {
+      const { pool, isHere, ahead, permitsAhead, rateUntilUs } = cause;
+      const { pattern: _, ...shown } = messages.poolMessage(pool);
+      const until = rateUntilUs === null ? {} : { rateUntil: messages.timestampMessage(rateUntilUs) };
+      const { $typeName: __, ...fields } = shown;
+      const value = { ...fields, ...until, waitsHere: isHere, ahead, permitsAhead: BigInt(permitsAhead) };
+      return { case: "pool", value };
+    }
     case "queued": {
       const { ahead, permitsAhead, first } = cause;
       return { case: "queued", value: { ahead, permitsAhead: BigInt(permitsAhead), first: shown(first) } };
@@ -86,7 +94,7 @@ export function summaryOf(explained: Explanation): string {
   const others = causes.filter(({ kind }) => kind !== "queued");
   const isHeld = others.some(({ kind }) => kind === "held");
   const namesLimit = others.some(({ kind }) => kind === "limit");
-  const parts = [queueText(claim, place.ahead), ...others.map((cause) => causeText(cause, explained))];
+  const parts = [queueText(claim, place), ...others.map((cause) => causeText(cause, explained))];
   if (isHeld && !namesLimit && limit.source !== "default")
     parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
   if (estimate) {
@@ -98,7 +106,8 @@ export function summaryOf(explained: Explanation): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-function queueText(claim: Claim | null, ahead: number): string {
+function queueText(claim: Claim | null, { ahead, pool }: Explanation["place"]): string {
+  if (claim && pool !== undefined) return `${ordinal(ahead + 1)} in the queue of the pool ${pool}`;
   if (claim) return `${ordinal(ahead + 1)} in the queue`;
   if (ahead === 0) return "";
   return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
@@ -122,9 +131,26 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): s
       return `its status is ${quoted(cause.status)}, which is none of those wanted`;
     case "held":
       return heldText(cause, nowUs);
+    case "pool":
+      return poolText(cause, nowUs);
     case "queued":
       return "";
   }
+}
+
+/** Such as: the pool openai/* has 50 of 50 permits taken, and 3 wait there before it. */
+function poolText({ pool, isHere, ahead, rateUntilUs }: CauseOf<"pool">, nowUs: number): string {
+  const { limit, rate, use } = pool;
+  const which = limit.pattern === "" ? "a pool" : `the pool ${limit.pattern}`;
+  const why = limit.reason === "" ? "" : ` (${quoted(limit.reason)})`;
+  const parts: string[] = [];
+  if (limit.limit === 0) parts.push(`is paused${why}`);
+  else if (Number.isFinite(limit.limit))
+    parts.push(`has ${use.heldPermits} of ${limit.limit} permits taken${why}`);
+  if (ahead > 0) parts.push(`${ahead} ${ahead === 1 ? "waits" : "wait"} there${isHere ? " before it" : ""}`);
+  if (rate && rateUntilUs !== null)
+    parts.push(`its rate of ${rateText(rate)} lets it be granted at ${untilText(rateUntilUs, nowUs)}`);
+  return `${isHere ? "" : "then "}${which} ${parts.join(", and ")}`;
 }
 
 function rowsText({ holder, forUs }: CauseOf<"rows_held">): string {

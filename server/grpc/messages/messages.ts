@@ -24,10 +24,11 @@ import {
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
-import { isDraining, type LastRun, type LockRecord, totalHeld } from "../../core/lock.ts";
+import { isDraining, type LastRun, type LockRecord, totalHeld, totalWaiting } from "../../core/lock.ts";
 import { limitOf, releasedOf } from "../../core/noted-change.ts";
+import { waitsAt } from "../../core/pools.ts";
 import type { Rate } from "../../core/rate.ts";
-import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
+import type { LimitSetting, PoolView, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import type { Answer } from "../call.ts";
 import { CallError } from "./call-error.ts";
@@ -50,6 +51,7 @@ const SOURCES: Record<EffectiveLimit["source"], pb.LimitSource> = {
   default: pb.LimitSource.DEFAULT,
   pattern: pb.LimitSource.PATTERN,
   name: pb.LimitSource.NAME,
+  pool: pb.LimitSource.POOL,
 };
 
 /** What most answers fit into. */
@@ -147,6 +149,7 @@ export function ticketMessage(
     waited: durationMessage(nowUs - requestedAtUs),
     keptFor: durationMessage(Math.min(graceUs, waitUs)),
     ...(place.rateWaitUs !== undefined && { rateWait: durationMessage(place.rateWaitUs) }),
+    pool: place.pool ?? "",
   });
 }
 
@@ -162,7 +165,7 @@ export function spentMessage(claim: Claim, lockName: string): pb.Spent {
 }
 
 /** A claim as everybody may see it: without its secret id. */
-export function claimMessage(claim: Claim, lockName: string): pb.Claim {
+export function claimMessage(claim: Claim, lockName: string, pool = ""): pb.Claim {
   const { grantedAtUs, deadlineUs } = claim;
   const isLive = claim.state !== "ended";
   return create(pb.ClaimSchema, {
@@ -181,6 +184,7 @@ export function claimMessage(claim: Claim, lockName: string): pb.Claim {
     ...(isLive && deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
     provisional: claim.provisional,
     spendOnly: isSpend(claim),
+    pool,
     ...(!isLive && { end: endMessage(claim), replica: claim.replica === null ? "" : String(claim.replica) }),
   });
 }
@@ -196,7 +200,8 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): p
 
 export function changeMessage(change: KeptChange): pb.Change {
   const { atUs, kind, target, isPattern, by, reason } = change;
-  const ofLock = { case: isPattern ? ("pattern" as const) : ("lockName" as const), value: target };
+  const names = kind === "pool" ? ("pool" as const) : ("pattern" as const);
+  const ofLock = { case: isPattern ? names : ("lockName" as const), value: target };
   return create(pb.ChangeSchema, {
     changedAt: timestampMessage(atUs),
     ...(kind !== "policy" && { target: ofLock }),
@@ -212,6 +217,7 @@ type What = NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]>;
 function whatChanged({ kind, target, from, to }: KeptChange): What {
   switch (kind) {
     case "limit":
+    case "pool":
       return { case: "limit", value: limitChangeOf(from, to) };
     case "record":
       return {
@@ -245,28 +251,42 @@ function keptRecord(text: string): pb.LockRecord {
 }
 
 export function limitSettingMessage(setting: LimitSetting): service.LimitSetting {
-  const { kind, target, limit, rate, version, reason } = setting;
+  const { kind, target, limit, rate, version, reason, use } = setting;
   return create(service.LimitSettingSchema, {
     target: { case: kind, value: target },
     limit: limit ?? 0,
     ...{ version, reason, rateOnly: limit === null },
     ...(rate && { rate: rateMessage(rate) }),
+    ...(use && { use }),
   });
 }
 
-export function lockMessage({ lock, limit, rate, holders, waiters }: ViewedLock): pb.Lock {
+/** A pool over a lock, as everybody sees it who may read all names under it. */
+export function poolMessage({ limit, rate, use }: PoolView): pb.PoolInForce {
+  return create(pb.PoolInForceSchema, {
+    pattern: limit.pattern,
+    ...(Number.isFinite(limit.limit) && { limit: limitMessage(limit) }),
+    ...(rate && { rate: rateInForceMessage(rate, use.available) }),
+    use,
+  });
+}
+
+export function lockMessage(view: ViewedLock): pb.Lock {
+  const { lock, limit, rate, holders, waiters, pools = [], poolPatterns } = view;
+  const poolOf = (claim: Claim) => poolPatterns?.get(waitsAt(claim) ?? 0n) ?? "";
   return create(pb.LockSchema, {
     name: lock.name,
     limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
-    holderCount: lock.holders,
-    waiterCount: lock.waiting,
+    holderCount: lock.holders - lock.entering,
+    waiterCount: totalWaiting(lock),
     draining: isDraining(lock, limit.limit),
     lastFencingToken: lock.lastToken,
     holders: holders.map((claim) => claimMessage(claim, lock.name)),
-    waiters: waiters.map((claim) => claimMessage(claim, lock.name)),
+    waiters: waiters.map((claim) => claimMessage(claim, lock.name, poolOf(claim))),
     ...(lock.record && { record: recordMessage(lock.record) }),
     ...(rate && { rate: rateInForceMessage(rate, rate.available) }),
+    pools: pools.map(poolMessage),
   });
 }
 

@@ -27,7 +27,8 @@ export function refusedMessage(
   holders: Holders | null,
 ): Refusal {
   const { rate } = refused;
-  const byLimit = refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
+  const isByPool = refused.limit.source === "pool" && Number.isFinite(refused.limit.limit);
+  const byLimit = isByPool || refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
   return create(RefusalSchema, {
     reason: REASONS[refused.reason],
     message: refusedText(lockName, refused, permits, holders),
@@ -86,6 +87,7 @@ function refusedText(
   const name = quoted(lockName);
   switch (reason) {
     case "busy":
+      if (limit.source === "pool") return `${name} must wait: ${poolText(limit)} has no room now.`;
       return `${name} is busy: ${heldText(limit.limit, holders)}.`;
     case "paused":
       return `${name} is paused: ${limitText(limit)}. Wait in its queue, or try again when an operator has raised it.`;
@@ -95,6 +97,7 @@ function refusedText(
         `Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`
       );
     case "queue_full":
+      if (limit.source === "pool") return `The queue of ${poolText(limit)} is full. Try again later.`;
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
       return `${permits} permits of ${name} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
@@ -109,14 +112,24 @@ function refusedText(
   }
 }
 
-function limitText({ limit, pattern, reason }: EffectiveLimit): string {
+/** Such as: the pool "openai/*" with its limit of 50 for all names under it (reason: their quota). */
+function poolText({ limit, pattern, reason }: EffectiveLimit): string {
+  const which = pattern === "" ? "a pool" : `the pool ${quoted(pattern)}`;
+  const bound = Number.isFinite(limit) ? ` with its limit of ${limit} for all names under it` : "";
+  return `${which}${bound}${reason === "" ? "" : ` (reason: ${reason})`}`;
+}
+
+function limitText(effective: EffectiveLimit): string {
+  const { limit, pattern, reason, source } = effective;
+  if (source === "pool") return poolText(effective);
   const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
   return `its limit is ${limit}${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
 }
 
 function rateText(rate: EffectiveRate | undefined): string {
   if (!rate) return "a rate";
-  const by = rate.pattern === "" ? "" : ` by the pattern ${quoted(rate.pattern)}`;
+  const what = rate.source === "pool" ? "pool" : "pattern";
+  const by = rate.pattern === "" ? "" : ` by the ${what} ${quoted(rate.pattern)}`;
   const why = rate.reason === "" ? "" : ` (reason: ${rate.reason})`;
   return `a rate of ${textOfRate(rate)}${by}${why}`;
 }

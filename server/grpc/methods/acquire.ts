@@ -7,6 +7,7 @@ import { PERMITS_MAX } from "../../core/bounds.ts";
 import { type Claim, type Mode, SPENDS } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
+import { shownPlace } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
@@ -97,7 +98,10 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
         const { claim, place } = outcome;
         if (!place) return null;
         giveBackUnheard(engine, claim, this.call, this.#canReturn);
-        return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
+        return {
+          case: "ticket",
+          value: ticketMessage(claim, lockName, shownPlace(this.call, place), nowUs, graceUs),
+        };
       }
       case "request_id_reused":
         throw requestIdReused();

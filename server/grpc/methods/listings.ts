@@ -130,7 +130,7 @@ function checkPlace(last: string | null, { prefix }: PageRequest, check: Check):
   }
 }
 
-const LETTERS = { pattern: "p", name: "n" } as const;
+const LETTERS = { pattern: "p", pool: "o", name: "n" } as const;
 
 export function pageTokenAfter(lastName: string): string {
   return Buffer.from(lastName).toString("base64url");
@@ -152,7 +152,9 @@ function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "target"
   const text = nameOfPageToken(token);
   const target = text?.slice(1) ?? "";
   if (text?.startsWith(LETTERS.name)) return { kind: "name", target };
-  return text?.startsWith(LETTERS.pattern) && target.endsWith("*") ? { kind: "pattern", target } : null;
+  if (!target.endsWith("*")) return null;
+  if (text?.startsWith(LETTERS.pool)) return { kind: "pool", target };
+  return text?.startsWith(LETTERS.pattern) ? { kind: "pattern", target } : null;
 }
 
 /** Throws UNKNOWN_CLAIM if the claim does not wait. */

@@ -2,16 +2,22 @@
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
-import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX, POOL_BYTES_MAX } from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
-import { isDraining, totalHeld } from "../../core/lock.ts";
+import { isDraining, totalHeld, totalWaiting } from "../../core/lock.ts";
 import { backInUs, type Rate } from "../../core/rate.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
 import { shownClaim, shownRecord } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
-import { lockInUse, recordVersionMismatch, unknownLock, versionMismatch } from "../messages/call-error.ts";
+import {
+  lockInUse,
+  recordVersionMismatch,
+  tooManyPools,
+  unknownLock,
+  versionMismatch,
+} from "../messages/call-error.ts";
 import { claimMessage, rateMessage, recordMessage } from "../messages/messages.ts";
 import { type Check, DELAY, NANOS_MAX, PER } from "./fields.ts";
 
@@ -27,14 +33,17 @@ async function decided<Command extends Asked>(
 
 /** Throws BAD_REQUEST, or VERSION_MISMATCH if the setting does not have the expected version. */
 export async function setLimit(context: MethodContext, { target, ...asked }: CheckedSetLimit, call: Call) {
-  if (target.kind === "pattern") return await setForPattern(context, target.prefix, asked, call);
+  if (target.kind !== "name") {
+    const set = target.kind === "pool" ? setForPool : setForPattern;
+    return await set(context, target.prefix, asked, call);
+  }
   const outcome = await decided(context, call, { verb: "set_limit", name: target.name, ...asked });
   if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
   const { lock, version, rate } = outcome;
   const { limit } = outcome.limit;
   return {
     ...{ limit, version, draining: isDraining(lock, limit), ...(rate && { rate: rateMessage(rate) }) },
-    ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(lock.waiting) },
+    ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(totalWaiting(lock)) },
   };
 }
 
@@ -53,11 +62,31 @@ async function setForPattern(
   return { ...said, ...ofRate, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
 }
 
+async function setForPool(
+  { engine }: MethodContext,
+  prefix: string,
+  { limit, rate, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
+  call: Call,
+) {
+  const answer = await admitted(call.client.admission, call, () =>
+    engine.setPool(prefix, { limit, rate }, expectedVersion, reason, call),
+  );
+  if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
+  if (answer.kind === "too_many_pools") throw tooManyPools(answer.over);
+  const { lock, version, serversBehind } = answer;
+  return {
+    ...{ limit: lock.limit ?? 0, noLimit: lock.limit === null, version, serversBehind },
+    ...(lock.rate && { rate: rateMessage(lock.rate) }),
+    ...{ heldPermits: BigInt(lock.heldPermits), waiterCount: BigInt(lock.waiting) },
+    ...{ draining: lock.limit !== null && lock.heldPermits > lock.limit, counting: lock.counting !== null },
+  };
+}
+
 const STAR = "*";
 
 type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
-  | { readonly kind: "pattern"; readonly prefix: string };
+  | { readonly kind: "pattern" | "pool"; readonly prefix: string };
 
 interface CheckedSetLimit extends Pick<SetLimit, "limit" | "rate" | "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
@@ -85,19 +114,26 @@ function checkTarget(target: service.SetLimitRequest["target"], check: Check): L
       return { kind: "name", name: check.name(target.value, "name") };
     case "pattern":
       return { kind: "pattern", prefix: checkPattern(target.value, check) };
+    case "pool":
+      return { kind: "pool", prefix: checkPattern(target.value, check, "pool", POOL_BYTES_MAX) };
     case undefined:
       check.add(
         "target",
-        "is required: set name for one lock, or pattern for all locks whose names begin alike",
+        "is required: set name for one lock, pattern for each lock whose name begins alike, or pool for all of them together",
       );
       return { kind: "name", name: "" };
   }
 }
 
-function checkPattern(pattern: string, check: Check): string {
-  check.text(pattern, NAME_BYTES_MAX, "pattern");
+function checkPattern(
+  pattern: string,
+  check: Check,
+  field: "pattern" | "pool" = "pattern",
+  bytesMax = NAME_BYTES_MAX,
+): string {
+  check.text(pattern, bytesMax, field);
   if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
-    check.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+    check.add(field, "must have one star, at its end, such as etl/* (for one lock, set name)");
   }
   return pattern.slice(0, -1);
 }

@@ -8,6 +8,7 @@ import type { Place } from "../../core/command.ts";
 import type { AcquireInput } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
+import { shownPlace } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
@@ -96,7 +97,13 @@ class QueueStream {
       send: (at, atUs, written) => {
         if (this.#call.isCancelled) return;
         try {
-          const value = ticketMessage(claim, lockName, at, atUs, this.#context.graceUs);
+          const value = ticketMessage(
+            claim,
+            lockName,
+            shownPlace(this.#call, at),
+            atUs,
+            this.#context.graceUs,
+          );
           this.#send({ update: { case: "position", value } }, written);
           this.#isShown = true;
         } catch (error) {

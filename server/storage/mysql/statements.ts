@@ -3,7 +3,7 @@
 
 import { type Claim, type ClaimKey, type ClaimRef, HELD_PLACE, placeOf } from "../../core/claim.ts";
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
-import { placesOf, waitingPlaceIn, waitingPlaceOf } from "../rows/placement.ts";
+import { placesOf, waitingPlaceIn } from "../rows/placement.ts";
 import { requestKeyOf } from "../rows/values.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 
@@ -90,7 +90,7 @@ function isOneOf({ one, more }: typeof BY_PLACE, keys: readonly (readonly bigint
 }
 
 interface ClaimsRead {
-  claim(key: ClaimKey): Pick<Claim, "state" | "ticketNumber"> | undefined;
+  claim(key: ClaimKey): Pick<Claim, "state" | "ticketNumber" | "levels"> | undefined;
 }
 
 /** The key of a claim's row in rowlock_claim, before the decision that has changed the claim. */
@@ -113,10 +113,11 @@ export function hasSecret(claims: readonly ClaimRef[], before: ClaimsRead): KeyC
   return withSecret(hasKey(claims, before), claims);
 }
 
-/** Matches the rows of waiters with these numbers, at least one. */
+/** Matches the rows of claims with these numbers, at least one. Of those, waiters have the state 1, at either place. */
 export function waitsAt(keys: readonly ClaimKey[]): KeyCondition {
-  const keyOf = ({ lockId, ticketNumber }: ClaimKey) => [lockId, waitingPlaceOf(ticketNumber), ticketNumber];
-  return isOneOf(BY_PLACE, keys.map(keyOf));
+  const keysOf = ({ lockId, ticketNumber }: ClaimKey) =>
+    placesOf(ticketNumber).map((place): PlacedKey => [lockId, place, ticketNumber]);
+  return isOneOf(BY_PLACE, keys.flatMap(keysOf));
 }
 
 /** The same, and not others that have received the same ticket numbers. */

@@ -1,52 +1,67 @@
 // What must always hold between the rows: the checks behind `checkInvariants`. Decides nothing and writes nothing. All steps
 // of one run must read the same snapshot, except after a pause.
 
-import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
+import { HELD_PLACE, isServerMade, keyText, roomOf } from "../../core/claim.ts";
 import { effectiveLimit, effectiveRate, fits } from "../../core/limit.ts";
+import { poolName, poolPrefix } from "../../core/pools.ts";
 import { isAllowed } from "../../core/rate.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
   claimKeyFromRow,
   countersFromRow,
+  levelsOf,
   limitRuleFromRow,
   numberOrNull,
   type Row,
   textOf,
 } from "../rows/from-rows.ts";
 import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
-import { MODES, requestKeyOf, wordOf } from "../rows/values.ts";
+import { MODES, prefixRange, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
 import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
-const COUNTED = "held_permits shared_holders exclusive_holders holders waiting waiting_permits".split(" ");
+const POOLS = prefixRange(poolName(""));
+const COUNTED =
+  "held_permits shared_holders exclusive_holders holders waiting waiting_permits entering entering_permits".split(
+    " ",
+  );
 
 const LIVE = claimsIn(
-  ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id"],
+  ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id", "levels"],
   ["holder", "claim"],
 );
+/** Permits that a claim of LIVE takes of its lock and of each pool. */
+const ROOM = "(CASE WHEN ttl = 0 THEN 0 ELSE permits END)";
+/** The guard rows of pools have no claims of their own. */
+const IS_POOL = `(l.name >= x'${POOLS.from.toString("hex")}' AND l.name < x'${POOLS.below.toString("hex")}')`;
+/** Whether a claim of LIVE has its own lock, and waits at a pool. */
+const ENTERS = "(state = 1 AND pool_id IS NOT NULL)";
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
-    holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")}
-      FROM rowlock_lock WHERE holder_state <> 0`,
-    claim: `SELECT lock_id, ${columns.join(", ")} FROM rowlock_claim`,
-    history: `SELECT lock_id, ${columns.join(", ")} FROM rowlock_history`,
+    holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")},
+      NULL AS pool_id FROM rowlock_lock WHERE holder_state <> 0`,
+    claim: `SELECT lock_id, ${columns.join(", ")}, pool_id FROM rowlock_claim`,
+    history: `SELECT lock_id, ${columns.join(", ")}, NULL FROM rowlock_history`,
   };
   return `(${tables.map((table) => from[table]).join(" UNION ALL ")})`;
 }
 
 const COUNTS = `
   SELECT lock_id,
-    SUM(CASE WHEN state = 2 AND mode = 1 THEN permits ELSE 0 END) AS held_permits,
-    SUM(CASE WHEN state = 2 AND mode = 2 THEN 1 ELSE 0 END) AS shared_holders,
-    SUM(CASE WHEN state = 2 AND mode = 3 THEN 1 ELSE 0 END) AS exclusive_holders,
-    SUM(CASE WHEN state = 2 THEN 1 ELSE 0 END) AS holders,
-    SUM(CASE WHEN state = 1 THEN 1 ELSE 0 END) AS waiting,
-    SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
+    SUM(CASE WHEN mode = 1 AND (state = 2 OR ${ENTERS}) THEN ${ROOM} ELSE 0 END) AS held_permits,
+    SUM(CASE WHEN mode = 2 AND (state = 2 OR ${ENTERS}) THEN 1 ELSE 0 END) AS shared_holders,
+    SUM(CASE WHEN mode = 3 AND (state = 2 OR ${ENTERS}) THEN 1 ELSE 0 END) AS exclusive_holders,
+    SUM(CASE WHEN state = 2 OR ${ENTERS} THEN 1 ELSE 0 END) AS holders,
+    SUM(CASE WHEN state = 1 AND NOT ${ENTERS} THEN 1 ELSE 0 END) AS waiting,
+    SUM(CASE WHEN state = 1 AND NOT ${ENTERS} THEN permits ELSE 0 END) AS waiting_permits,
+    SUM(CASE WHEN ${ENTERS} THEN 1 ELSE 0 END) AS entering,
+    SUM(CASE WHEN ${ENTERS} THEN ${ROOM} ELSE 0 END) AS entering_permits,
+    SUM(CASE WHEN ${ENTERS} AND ttl = 0 THEN 1 ELSE 0 END) AS entering_spends
   FROM ${LIVE} c GROUP BY lock_id`;
 
 const EARLIEST = `SELECT lock_id, MIN(COALESCE(deadline, ${NEVER_DUE_US})) AS deadline FROM ${LIVE} c GROUP BY lock_id`;
@@ -61,7 +76,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     check: "counters",
     sql: `SELECT l.name, ${COUNTED.map((c) => `l.${c}, COALESCE(c.${c}, 0)`).join(", ")}
       FROM rowlock_lock l LEFT JOIN (${COUNTS}) c ON c.lock_id = l.id
-      WHERE ${COUNTED.map((c) => `l.${c} <> COALESCE(c.${c}, 0)`).join(" OR ")}`,
+      WHERE NOT ${IS_POOL} AND (${COUNTED.map((c) => `l.${c} <> COALESCE(c.${c}, 0)`).join(" OR ")})`,
     message: ([name, ...counts]) => {
       const wrong = COUNTED.flatMap((counter, at) => {
         const [is, shouldBe] = [counts[2 * at], counts[2 * at + 1]].map(String);
@@ -80,7 +95,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     check: "overlap",
     sql: `SELECT l.name, c.exclusive_holders, c.shared_holders, c.held_permits
       FROM rowlock_lock l JOIN (${COUNTS}) c ON c.lock_id = l.id
-      WHERE (c.exclusive_holders > 0 AND c.holders > 1) OR (c.shared_holders > 0 AND c.held_permits > 0)`,
+      WHERE (c.exclusive_holders > 0 AND c.holders - c.entering_spends > 1) OR (c.shared_holders > 0 AND c.held_permits > 0)`,
     message: ([name, exclusive, shared, permits]) =>
       `Holders of ${lockNamed(name)} exclude each other: ${exclusive} exclusive, ${shared} shared, ${permits} permits.`,
   },
@@ -104,7 +119,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     sql: `SELECT l.name, h.ticket_number, h.fencing_token, h.token_before
       FROM (SELECT lock_id, ticket_number, fencing_token,
               LAG(fencing_token) OVER (PARTITION BY lock_id ORDER BY ticket_number) AS token_before
-            FROM ${LIVE} c WHERE state = 2) h
+            FROM ${LIVE} c WHERE state = 2 AND levels IS NULL) h
       JOIN rowlock_lock l ON l.id = h.lock_id
       WHERE h.fencing_token < h.token_before`,
     message: ([name, ticket, token, before]) =>
@@ -115,8 +130,8 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     check: "order",
     sql: `SELECT l.name, c.first_waiter, c.last_holder
       FROM (SELECT lock_id,
-              MIN(CASE WHEN state = 1 THEN ticket_number END) AS first_waiter,
-              MAX(CASE WHEN state = 2 THEN ticket_number END) AS last_holder
+              MIN(CASE WHEN state = 1 AND levels IS NULL THEN ticket_number END) AS first_waiter,
+              MAX(CASE WHEN state = 2 AND levels IS NULL THEN ticket_number END) AS last_holder
             FROM ${LIVE} live GROUP BY lock_id) c
       JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.last_holder > c.first_waiter`,
@@ -159,7 +174,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "places",
     sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.place <> CASE WHEN c.state = 1 THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
+      WHERE c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
     message: ([name, place, state, ticket]) =>
       `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 1 ? "waits" : "holds"}, but its place is ${place}.`,
   },
@@ -216,6 +231,21 @@ const REQUESTS = `SELECT request_key, lock_id, ticket_number FROM rowlock_reques
 
 const RULES = `SELECT ${RULE_LIST} FROM rowlock_limit_rule`;
 
+const POOL_ROWS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE ${IS_POOL}`;
+/** Claims that list levels, in pages. The values are the key of the last one; each row ends with its own. */
+const LISTED: readonly (readonly [sql: string, first: Readonly<Record<string, bigint>>])[] = [
+  [
+    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.id FROM rowlock_lock l
+      WHERE l.id > :lockId AND l.holder_state <> 0 AND l.holder_levels IS NOT NULL ORDER BY l.id LIMIT ${CHECK_PAGE}`,
+    { lockId: 0n },
+  ],
+  [
+    `SELECT c.levels, c.permits, c.ttl, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
+      AND (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`,
+    { lockId: 0n, place: 0n, ticketNumber: 0n },
+  ],
+];
+
 // The rows do not show whether a limit was lowered below what was held, so this can only be a warning.
 const OVER_LIMIT = `SELECT ${LOCK_LIST} FROM rowlock_lock l
   WHERE l.id > :after AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
@@ -267,13 +297,15 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
   const rules = (yield* rowsOf("check_rules", [RULES])).map(limitRuleFromRow);
   yield* checkPages(findings, max, "over_limit", OVER_LIMIT, {}, (row) => {
     const lock = countersFromRow(row);
-    const { limit } = effectiveLimit(lock, rules);
+    const isPool = poolPrefix(lock.name) !== null;
+    const limit = isPool ? (lock.limit ?? Number.POSITIVE_INFINITY) : effectiveLimit(lock, rules).limit;
     if (lock.heldPermits <= limit) return null;
     const message =
       `${lockNamed(row[1])} has ${lock.heldPermits} permits held, and its limit is ${limit}. ` +
       "This is normal if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
+  yield* checkPools(findings, max);
   yield* checkPages(findings, max, "wakes", UNWOKEN, { atUs: nowUs }, ([, name]) => {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "wakes", message };
@@ -291,6 +323,45 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
     return { severity: "error", check: "not_granted", message };
   });
   return findings;
+}
+
+/** What the guard rows of pools count, against what the claims list. The database cannot read the lists. */
+function* checkPools(findings: Finding[], max: number): Steps<void> {
+  const pools = (yield* rowsOf("check_pools", [POOL_ROWS])).map(countersFromRow);
+  if (pools.length === 0) return;
+  const counts = new Map(pools.map(({ id }) => [id, { given: 0, holders: 0, waiting: 0, wanted: 0 }]));
+  for (const [sql, first] of LISTED) {
+    for (let after: Readonly<Record<string, bigint>> = first; ; ) {
+      const page = yield* rowsOf("check_pools", [sql, after]);
+      for (const [levels, permits, ttl] of page) {
+        const room = roomOf({ permits: Number(permits), ttlUs: numberOrNull(ttl ?? null) });
+        for (const { poolId, state } of levelsOf(textOf(levels))) {
+          const count = counts.get(poolId);
+          if (count && state === "has") {
+            count.given += room;
+            count.holders += 1;
+          } else if (count && state === "waits") {
+            count.wanted += room;
+            count.waiting += 1;
+          }
+        }
+      }
+      const last = page.at(-1);
+      if (!last || page.length < CHECK_PAGE) break;
+      const names = Object.keys(first);
+      after = Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
+    }
+  }
+  for (const { id, name, heldPermits, holders, waiting, waitingPermits } of pools) {
+    const { given = 0, holders: have = 0, waiting: wait = 0, wanted = 0 } = counts.get(id) ?? {};
+    const isRight =
+      given === heldPermits && have === holders && wait === waiting && wanted === waitingPermits;
+    if (isRight || findings.length >= max) continue;
+    const message =
+      `The pool ${poolPrefix(name)}* counts ${heldPermits} permits of ${holders} claims, and ${waiting} that wait for ` +
+      `${waitingPermits}; its claims list ${given} permits of ${have}, and ${wait} that wait for ${wanted}.`;
+    findings.push({ severity: "error", check: "pools", message });
+  }
 }
 
 /** Each row begins with the id of its lock. */

@@ -24,8 +24,10 @@ const HOLDERS = `${CLAIMS} AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS = `${CLAIMS} AND ${WAITERS_IN_ORDER} LIMIT :max`;
 const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > :after AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn(":after")} AND ${WAITERS_IN_ORDER} LIMIT :max`;
-const QUEUE = `SELECT c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
+const QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = :lockId AND ${WAITERS_IN_ORDER}`;
+const POOL_QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
+  WHERE c.pool_id = :lockId ORDER BY c.pool_rank`;
 const GUARD = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = :lockId`;
 const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY)
   WHERE l.id = :lockId AND ${HAS_HOLDER}`;
@@ -50,25 +52,30 @@ const waitedLocks = (order: string) => `SELECT l.id, l.holders, l.waiting
 const WAITED_LOCKS = { longest_wait: waitedLocks("f.since"), most_waiters: waitedLocks("l.waiting DESC") };
 
 export function listings(on: Runner) {
+  const queueBy = async (sql: string, lockId: bigint) => {
+    const lists: Query[][] = [[[sql, { lockId }]], [[GUARD, { lockId }]], [CLOCK]];
+    const [rows = [], [guard] = [], clock] = await on.read(answers({ name: "queue", lists }));
+    return {
+      nowUs: Number(clock?.[0]?.[0]),
+      lock: guard ? countersFromRow(guard) : null,
+      places: rows.map(([id, ticket, permits]) => ({
+        lockId: bigintOf(id),
+        ticketNumber: bigintOf(ticket),
+        permits: Number(permits),
+      })),
+    };
+  };
   return {
-    async queue(lockId) {
-      const lists: Query[][] = [[[QUEUE, { lockId }]], [[GUARD, { lockId }]], [CLOCK]];
-      const [rows = [], [guard] = [], clock] = await on.read(answers({ name: "queue", lists }));
-      return {
-        nowUs: Number(clock?.[0]?.[0]),
-        lock: guard ? countersFromRow(guard) : null,
-        places: rows.map(([ticket, permits]) => ({
-          ticketNumber: bigintOf(ticket),
-          permits: Number(permits),
-        })),
-      };
-    },
+    queue: (lockId) => queueBy(QUEUE, lockId),
+
+    poolQueue: (poolId) => queueBy(POOL_QUEUE, poolId),
 
     async holders(lockId, max) {
       const { nowUs, rows } = await on.read(
         timed("holders", [FIRST_HOLDER, { lockId }], [HOLDERS, { lockId, max }]),
       );
-      return { nowUs, claims: claimsOf(rows).slice(0, max) };
+      const held = claimsOf(rows).filter(({ state }) => state === "held");
+      return { nowUs, claims: held.slice(0, max) };
     },
 
     async liveClaimsOf(lockId, after, max) {
@@ -152,7 +159,7 @@ function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
     return {
       lock,
       holders: own.filter(({ state }) => state === "held").slice(0, shown),
-      waiters: own.filter(({ state }) => state === "waiting"),
+      waiters: own.filter(({ state }) => state === "waiting").slice(0, shown),
     };
   });
 }

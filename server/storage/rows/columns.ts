@@ -31,6 +31,9 @@ export const LOCK_WRITTEN_COLUMNS = [
   "rate_burst",
   "rate_until",
   "wakes_at",
+  "entering",
+  "entering_permits",
+  "counting",
 ] as const;
 
 /** The others of these. */
@@ -71,22 +74,25 @@ export const CLAIM_CHANGING_COLUMNS = [
   "provisional",
   "fencing_token",
   "granted_at",
+  "levels",
 ] as const;
 
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
-export const CLAIM_COLUMNS = ["lock_id", "place", ...CLAIM_OWN_COLUMNS] as const;
+/** Where a claim stands in queues: in the one of its lock, and in the one of the pool at which it waits. Only for the indexes. */
+const PLACE_COLUMNS = ["place", "pool_id", "pool_rank"] as const;
+export const CLAIM_COLUMNS = ["lock_id", ...PLACE_COLUMNS, ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of rowlock_claim that a decision may change. */
-export const CLAIM_WRITTEN_COLUMNS = ["place", ...CLAIM_CHANGING_COLUMNS] as const;
-/** What is read of a claim. Its place follows from its state. */
+export const CLAIM_WRITTEN_COLUMNS = [...PLACE_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+/** What is read of a claim. Its places follow from its state and its levels. */
 const CLAIM_READ_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
 
 /** The columns of a guard row that contain its first holder. */
 export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column}`);
 
 export const HISTORY_COLUMNS = [
-  ...CLAIM_READ_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
+  ...CLAIM_READ_COLUMNS.filter((column) => !["state", "deadline", "levels"].includes(column)),
   ...END_COLUMNS,
   "kept_for",
 ] as const;
@@ -103,7 +109,7 @@ export const HOLDER_LIST = ["l.id", ...HOLDER_COLUMNS.map((column) => `l.${colum
 
 /** Until when an ended claim `h` is kept. `kept_for` is in seconds. */
 const KEPT_UNTIL = "h.ended_at + h.kept_for * 1000000";
-const HISTORY_VALUES: Readonly<Record<string, string>> = { state: "3", deadline: KEPT_UNTIL };
+const HISTORY_VALUES: Readonly<Record<string, string>> = { state: "3", deadline: KEPT_UNTIL, levels: "NULL" };
 
 /** What is read of an ended claim `h`. */
 export const HISTORY_LIST = [
@@ -113,6 +119,9 @@ export const HISTORY_LIST = [
 
 /** The number of values in each of these three lists. */
 export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length;
+
+/** What is read of a claim `c` that waits at a pool. */
+export const POOL_WAITER_LIST = "c.lock_id, c.ticket_number, c.pool_rank, c.permits, c.ttl";
 
 /** What a decision reads of a guard row `l`: the lock, its bound of deadlines, and its holder. */
 export const GUARD_LIST = `${LOCK_LIST}, l.next_deadline, ${HOLDER_LIST}`;
@@ -175,6 +184,7 @@ export const RULE_COLUMNS = [
   "version",
   "reason",
   "change_mark",
+  "pool_id",
 ] as const;
 
 export const RULE_LIST = RULE_COLUMNS.join(", ");

@@ -2,10 +2,11 @@
 // Integers arrive as numbers, as decimal text (BIGINT of MySQL) or as bigint (SQLite): ids, versions, tickets and
 // tokens become bigint; times, counts and sums are exact as numbers. Text is stored as UTF-8 bytes.
 
-import type { Claim, ClaimKey } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, fromBase36, type Level, roomOf } from "../../core/claim.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
+import type { PoolWaiter } from "../../core/pools.ts";
 import type { Rate } from "../../core/rate.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
@@ -37,7 +38,10 @@ export function countersFromRow(row: Row): Counters {
     rate: rateOf(row[17], row[18], row[19]),
     rateUntilUs: Number(row[20]),
     wakesAtUs: numberOrNull(row[21]),
-    firstHolder: row[22] === null ? null : bigintOf(row[22]),
+    entering: Number(row[22]),
+    enteringPermits: Number(row[23]),
+    counting: bigintOrNull(row[24]),
+    firstHolder: bigintOrNull(row[25]),
   };
 }
 
@@ -85,7 +89,7 @@ export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map
 
 /** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimFromRow(row: Row): Claim {
-  const endReason = Number(row[20]);
+  const endReason = Number(row[21]);
   return {
     lockId: bigintOf(row[0]),
     ticketNumber: bigintOf(row[1]),
@@ -107,12 +111,23 @@ export function claimFromRow(row: Row): Claim {
     provisional: Number(row[16]) !== 0,
     fencingToken: bigintOf(row[17]),
     grantedAtUs: Number(row[18]) || null,
+    levels: row[19] === null ? null : levelsOf(textOf(row[19])),
     // NULL for a live claim.
-    endedAtUs: Number(row[19]) || null,
+    endedAtUs: Number(row[20]) || null,
     endReason: endReason ? wordOf(END_REASONS, endReason) : null,
-    endNote: row[21] === null ? "" : textOf(row[21]),
-    endedBy: row[22] === null ? "" : textOf(row[22]),
+    endNote: row[22] === null ? "" : textOf(row[22]),
+    endedBy: row[23] === null ? "" : textOf(row[23]),
   };
+}
+
+const LEVEL_STATES: Readonly<Record<string, Level["state"]>> = { h: "has", w: "waits", l: "left" };
+
+/** What `levelsText` has written. */
+export function levelsOf(text: string): Level[] {
+  return text.split(" ").map((level) => {
+    const [poolId = "", rank = "", state = ""] = level.split(":");
+    return { poolId: fromBase36(poolId), rank: fromBase36(rank), state: LEVEL_STATES[state] ?? "left" };
+  });
 }
 
 /** The holder in a row of GUARD_LIST; null: the guard row has none. */
@@ -148,9 +163,18 @@ export function claimKeyFromRow([lockId, ticketNumber]: Row): ClaimKey {
   return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
 }
 
+/** A row of POOL_WAITER_LIST. */
+export function poolWaiterFromRow([lockId, ticketNumber, rank, permits, ttl]: Row): PoolWaiter {
+  const ofClaim = { permits: Number(permits), ttlUs: numberOrNull(ttl) };
+  return {
+    ...{ lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber), rank: bigintOf(rank) },
+    ...{ room: roomOf(ofClaim), permits: ofClaim.permits },
+  };
+}
+
 /** A row of RULE_LIST. */
 export function limitRuleFromRow(row: Row): LimitRule {
-  const [prefix, limit, permits, perUs, burst, version, reason, changeMark] = row;
+  const [prefix, limit, permits, perUs, burst, version, reason, changeMark, poolId] = row;
   return {
     prefix: textOf(prefix),
     limit: numberOrNull(limit),
@@ -158,6 +182,7 @@ export function limitRuleFromRow(row: Row): LimitRule {
     version: bigintOf(version),
     reason: textOf(reason),
     changeMark: bigintOf(changeMark),
+    poolId: bigintOrNull(poolId),
   };
 }
 
@@ -168,6 +193,10 @@ export function levelMinFromRow(row: Row | undefined): LevelMin {
 
 export function bigintOf(value: Column): bigint {
   return BigInt(value as string | number | bigint);
+}
+
+export function bigintOrNull(value: Column): bigint | null {
+  return value === null || value === undefined ? null : bigintOf(value);
 }
 
 export function numberOrNull(value: Column): number | null {

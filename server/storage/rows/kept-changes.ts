@@ -13,6 +13,7 @@ const KIND_CODES: Readonly<Record<ChangeKind, number>> = {
   record: 2,
   forced_release: 3,
   policy: 4,
+  pool: 5,
 };
 const KINDS = wordsOf(KIND_CODES);
 

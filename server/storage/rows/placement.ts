@@ -142,14 +142,14 @@ export function placesOf(ticketNumber: bigint): readonly bigint[] {
 
 /** The place of a waiter with this number. The waiters with higher numbers are behind it. */
 export function waitingPlaceOf(ticketNumber: bigint): bigint {
-  return placeOf({ state: "waiting", ticketNumber });
+  return placeOf({ state: "waiting", ticketNumber, levels: null });
 }
 
 /** The same in SQL, for `place IN (...)` and `place = ...`. */
 export const placesIn = (ticketNumber: string): string => `${HELD_PLACE}, ${waitingPlaceIn(ticketNumber)}`;
 export const waitingPlaceIn = (ticketNumber: string): string => ticketNumber;
 
-/** The further holders among the claims `c` of one lock, oldest first. */
+/** The further holders among the claims `c` of one lock, and those that enter, oldest first. */
 export const HOLDERS_IN_ORDER = `c.place = ${HELD_PLACE} ORDER BY c.ticket_number`;
 /** The waiters among the claims `c` of one lock, as they are to be granted. */
 export const WAITERS_IN_ORDER = `c.place > ${HELD_PLACE} ORDER BY c.place, c.ticket_number`;

@@ -9,6 +9,7 @@ import {
   callersRequestId,
   type EndReason,
   isServerMade,
+  type Level,
   type Mode,
   placeOf,
 } from "../../core/claim.ts";
@@ -107,6 +108,9 @@ export function seldomValues(lock: Lock): Value[] {
     ...rateValues(lock.rate),
     lock.rateUntilUs,
     lock.wakesAtUs,
+    lock.entering,
+    lock.enteringPermits,
+    lock.counting,
   ];
 }
 
@@ -117,8 +121,9 @@ function rateValues(rate: Rate | null): readonly Value[] {
 }
 
 /** Values for RULE_COLUMNS. */
-export function ruleValues({ prefix, limit, rate, version, reason, changeMark }: LimitRule): Value[] {
-  return [bytesOf(prefix), limit, ...rateValues(rate), version, bytesOf(reason), changeMark];
+export function ruleValues(rule: LimitRule): Value[] {
+  const { prefix, limit, rate, version, reason, changeMark, poolId = null } = rule;
+  return [bytesOf(prefix), limit, ...rateValues(rate), version, bytesOf(reason), changeMark, poolId];
 }
 
 export function sameSeldom(a: Lock, b: Lock): boolean {
@@ -131,6 +136,9 @@ export function sameSeldom(a: Lock, b: Lock): boolean {
     a.recordFloor === b.recordFloor &&
     a.rateUntilUs === b.rateUntilUs &&
     a.wakesAtUs === b.wakesAtUs &&
+    a.entering === b.entering &&
+    a.enteringPermits === b.enteringPermits &&
+    a.counting === b.counting &&
     sameRate(a.rate, b.rate)
   );
 }
@@ -152,13 +160,37 @@ function fixedClaimValues<Text>(claim: Claim, text: ToText<Text>): (Value | Text
 
 /** Values for CLAIM_CHANGING_COLUMNS. */
 export function changingClaimValues(claim: Claim): Value[] {
-  const { requestedAtUs, waitUntilUs, state, ttlUs, deadlineUs } = claim;
-  return [requestedAtUs, waitUntilUs, STATE_CODES[state], ttlUs, deadlineUs, ...grantValues(claim)];
+  const { requestedAtUs, waitUntilUs, state, ttlUs, deadlineUs, levels } = claim;
+  return [
+    requestedAtUs,
+    waitUntilUs,
+    STATE_CODES[state],
+    ttlUs,
+    deadlineUs,
+    ...grantValues(claim),
+    levels === null ? null : bytesOf(levelsText(levels)),
+  ];
+}
+
+const LEVEL_CODES: Readonly<Record<Level["state"], string>> = { has: "h", waits: "w", left: "l" };
+
+/** Such as `1f:3:h 2k:a:w`: pool and rank in base 36, so that POOLS_OVER_NAME_MAX levels fit into 255 bytes. */
+function levelsText(levels: readonly Level[]): string {
+  return levels
+    .map(({ poolId, rank, state }) => `${poolId.toString(36)}:${rank.toString(36)}:${LEVEL_CODES[state]}`)
+    .join(" ");
 }
 
 /** Values for CLAIM_WRITTEN_COLUMNS. */
 export function writtenClaimValues(claim: Claim): Value[] {
-  return [placeOf(claim), ...changingClaimValues(claim)];
+  return [...placeValues(claim), ...changingClaimValues(claim)];
+}
+
+const AT_NO_POOL: readonly Value[] = [null, null];
+
+function placeValues(claim: Claim): Value[] {
+  const at = claim.state === "waiting" && claim.levels?.find(({ state }) => state === "waits");
+  return [placeOf(claim), ...(at ? [at.poolId, at.rank] : AT_NO_POOL)];
 }
 
 function grantValues(claim: Claim): Value[] {
@@ -172,7 +204,7 @@ function grantValues(claim: Claim): Value[] {
 
 /** Values for CLAIM_COLUMNS. `text`: how the texts are given. */
 export function claimValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
-  return [claim.lockId, placeOf(claim), ...holderValuesBy(text, claim)];
+  return [claim.lockId, ...placeValues(claim), ...holderValuesBy(text, claim)];
 }
 
 /** Values for HOLDER_COLUMNS. `text`: how the texts are given. */

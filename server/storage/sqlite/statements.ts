@@ -8,7 +8,7 @@ import type { Span } from "../../core/span.ts";
 import * as columns from "../rows/columns.ts";
 import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
+import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER } from "../rows/placement.ts";
 import { requestKeyOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
 import { CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
@@ -74,6 +74,8 @@ const SQL = {
   request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_key = ?",
   holders: `${OF_LOCK} AND ${HOLDERS_IN_ORDER} LIMIT ${GIVEN}`,
   waiters: `${OF_LOCK} AND ${WAITERS_IN_ORDER} LIMIT ${GIVEN}`,
+  pool_queue: `SELECT ${columns.POOL_WAITER_LIST} FROM rowlock_claim c INDEXED BY rowlock_claim_pool
+    WHERE c.pool_id = ? ORDER BY c.pool_rank LIMIT ${GIVEN}`,
   due_claims: `${OF_LOCK} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
   live_claim_of_request: `${OF_LOCK} AND c.request_id = ?`,
   record: `SELECT ${columns.RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
@@ -93,7 +95,7 @@ const SQL = {
 
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
-    WHERE lock_id = ?3 AND place = ${waitingPlaceIn("?4")} AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
+    WHERE lock_id = ?3 AND place IN (${placesIn("?4")}) AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
   register: `INSERT INTO rowlock_replica (id, address, version, secret, level, knows_migration, started_at, rules_revision, deadline)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET address = excluded.address, version = excluded.version,

@@ -1,11 +1,12 @@
 // One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. The rows
 // that this process knows are current, as only it writes the file, so only others are read, and unknown request ids.
 
-import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX, POOL_QUEUE_READ, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type Claim, inOrder, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Before } from "../cached-locks.ts";
+import type { PoolRows } from "../../core/rows.ts";
+import { type Before, idsOf } from "../cached-locks.ts";
 import {
   boundOf,
   claimFromRow,
@@ -14,6 +15,7 @@ import {
   holderFromRow,
   isAskedFor,
   mayBeDue,
+  poolWaiterFromRow,
   type Row,
   recordsOf,
 } from "../rows/from-rows.ts";
@@ -61,7 +63,7 @@ export function transactOn(
     if (learnt) handle.cache.learn(learnt.read, learnt.writes);
     outcome = "committed";
   } catch (error) {
-    handle.cache.doubt(plan.locks.map(({ id }) => id));
+    handle.cache.doubt(idsOf(plan));
     throw error;
   } finally {
     handle.statements.span = undefined;
@@ -90,10 +92,10 @@ function decideAll(handle: SqliteHandle, plan: LoadPlan, decide: DecideRows): Do
   for (let read = first; ; ) {
     const writes = decide(read.loaded);
     ended += save(handle, writes, read.before, clock, handle.times);
-    if (writes.again.length > 0) read = load(handle, furtherPlan(writes.again), clock);
+    if (writes.again.length > 0) read = load(handle, furtherPlan(writes.again, plan.pools), clock);
     else if (read === first && !plan.rule) return { ended, learnt: { read, writes } };
     else {
-      cache.doubt(first.loaded.locks.keys());
+      cache.doubt([...first.loaded.locks.keys(), ...(plan.pools ?? [])]);
       return { ended, learnt: null };
     }
   }
@@ -152,14 +154,17 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   }
   for (const guard of guards)
     if (plan.holdersOf.includes(guard.lock.id)) holdersOf(statements, guard).forEach(add);
+  const pools = plannedPools(handle, plan, atLeastUs);
   // Copies, because the decision changes the locks.
   const before = new Map(guards.map(({ lock }) => [lock.id, { ...lock }]));
+  for (const [id, pool] of pools) if (pool) before.set(id, { ...pool.lock });
   const loaded = {
     ...clock,
     ...handle.meta(),
     // A file has one server, and stays open as long as the server runs.
     isSuccessor: false,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
+    pools,
     claims: [...claims.values()],
     takenRequestIds: takenBy(plan.requestIds, owners),
     queues: new Map(
@@ -184,7 +189,7 @@ export function save(
 ): number {
   const { statements } = handle;
   const moves = movesOf(writes, clock.nowUs);
-  for (const lock of writes.locks) {
+  for (const lock of [...writes.locks, ...(writes.pools ?? [])]) {
     const was = before.lock(lock.id);
     const { name, sql, values } = guardWrite(lock, was, moves, clock.atLeastUs, times);
     if (statements.write(name, sql, values) !== 1) missing(`guard row ${lock.id}`);
@@ -222,8 +227,9 @@ function whereverItWas(
   missing(`claim ${keyText({ lockId, ticketNumber })}`);
 }
 
-export function furtherPlan(again: readonly bigint[]): LoadPlan {
+export function furtherPlan(again: readonly bigint[], pools: readonly bigint[] = []): LoadPlan {
   return {
+    pools,
     locks: again.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true })),
     claims: [],
     requestIds: [],
@@ -253,6 +259,23 @@ function plannedGuards(handle: SqliteHandle, { locks, rule }: LoadPlan, atUs: nu
   for (const row of statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX))
     guards.push(plannedGuard(handle, row, HEADS_PER_RULE_LOCK, atUs));
   return guards;
+}
+
+function plannedPools(
+  handle: SqliteHandle,
+  { pools = [] }: LoadPlan,
+  atUs: number,
+): Map<bigint, PoolRows | null> {
+  const { statements } = handle;
+  const rows = pools.map((id): [bigint, PoolRows | null] => {
+    const row = statements.get("lock", id);
+    if (!row) return [id, null];
+    const { lock } = plannedGuard(handle, row, 0, atUs);
+    const queue =
+      lock.waiting === 0 ? [] : statements.all("pool_queue", id, POOL_QUEUE_READ).map(poolWaiterFromRow);
+    return [id, { lock, queue, complete: queue.length >= lock.waiting }];
+  });
+  return new Map(rows);
 }
 
 /** The row is one of GUARD_LIST, and the time of the last decision. Reads the lock's record if it has one. */

@@ -22,12 +22,14 @@ function crowd(length: number, broken?: bigint) {
     await new Promise(setImmediate);
     reading -= 1;
     if (lockId === broken) throw new Error("A fault made by a test.");
-    const places = Array.from({ length }, (_, index) => ({ ticketNumber: BigInt(index), permits: 1 }));
+    const places = Array.from({ length }, (_, index) => ({
+      ...{ lockId, ticketNumber: BigInt(index), permits: 1 },
+    }));
     return { nowUs: 0, lock: null, places };
   };
   const failed: unknown[] = [];
   const onFailure = (...failure: unknown[]) => void failed.push(failure);
-  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure });
+  const places = new Places({ store: { queue, poolQueue: queue }, rules: () => [], followers, onFailure });
   places.start();
   stops.push(() => places.stop());
 
@@ -82,6 +84,7 @@ test("a follower that arrives during a read gets its place from the next read", 
   const queue = async () => {
     const read = Promise.withResolvers<void>();
     const places = Array.from({ length: ahead + 1 }, (_, index) => ({
+      lockId: 7n,
       ticketNumber: BigInt(index + 10 - ahead),
       permits: 1,
     }));
@@ -89,7 +92,12 @@ test("a follower that arrives during a read gets its place from the next read", 
     await read.promise;
     return { nowUs: 0, lock: null, places };
   };
-  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure() {} });
+  const places = new Places({
+    store: { queue, poolQueue: queue },
+    rules: () => [],
+    followers,
+    onFailure() {},
+  });
   const told: [who: string, ahead: number][] = [];
   let onTold = () => {};
   const enter = (who: string) =>

@@ -85,12 +85,14 @@ async function scene() {
     },
     reads: {
       queue: () => read("queue", () => ({ nowUs: 0, lock: null, places: [] })),
+      poolQueue: () => read("queue", () => ({ nowUs: 0, lock: null, places: [] })),
       inTurn: {
         poll: (ids) => read("check", () => polled(ids)),
         decidedSince: () =>
           read("sweep", () => ({ nowUs: nowUs(), epoch: 0n, locks: [...rows.values()], next: null })),
       },
     },
+    looks: { at() {} },
     views: {
       async *views() {
         yield* await read("snapshot", () => [...rows.values()].map(viewOf));

@@ -46,7 +46,12 @@ function scene(locks: number) {
     },
   };
   const queue = async () => ({ nowUs: 0, lock: null, places: [] });
-  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure() {} });
+  const places = new Places({
+    store: { queue, poolQueue: queue },
+    rules: () => [],
+    followers,
+    onFailure() {},
+  });
   const changed: bigint[] = [];
   vi.spyOn(places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const waiters = waitersOver(followers, store, {

@@ -29,7 +29,10 @@ function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly At
   return new Attempt(new Map(byLock), policy, earlier);
 }
 const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
-  batch.plan((lockId) => likely.includes(lockId), impatient);
+  batch.plan(
+    { hasQueue: (lockId) => likely.includes(lockId), nameOf: () => null, poolsOver: () => [] },
+    impatient,
+  );
 
 test("an attempt reads claims by the request ids of clients, and by the numbers that an earlier attempt gave to those of the server", async () => {
   const own = `${SERVER_MADE_PREFIX}own`;

@@ -12,6 +12,7 @@ import {
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
+import { KnownPools } from "../../../server/engine/transaction/known-pools.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
@@ -65,6 +66,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   } as unknown as SubscribersOptions);
   const lanes = new Lanes({
     locks: new Locks(),
+    pools: new KnownPools(),
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },

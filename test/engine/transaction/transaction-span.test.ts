@@ -1,6 +1,8 @@
 // The span of a transaction that fails: what it says of the reason. Others: test/tracing/traced-calls.test.ts.
 
 import { expect, test } from "vitest";
+import { KnownPools } from "../../../server/engine/transaction/known-pools.ts";
+import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { Ask, commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -24,6 +26,8 @@ test.each([
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 0, queueMax: 1 },
       store: { transact: () => Promise.reject(left.shift()) },
       followers: { follows: () => false },
+      locks: new Locks(),
+      pools: new KnownPools(),
       background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
       observer() {},
       isTraced: true,

@@ -51,6 +51,7 @@ function known({ lock, ...overrides }: Partial<Omit<Basis, "lock">> & { lock?: P
     place: { ahead: 0, permitsAhead: 0 },
     grantsFromUs: 0,
     rowsHeld: null,
+    pools: [],
     recent: [],
     ...overrides,
   };

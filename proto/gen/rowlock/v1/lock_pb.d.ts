@@ -417,6 +417,14 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
    * @generated from field: google.protobuf.Duration rate_wait = 8;
    */
   rateWait?: Duration | undefined;
+
+  /**
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   *
+   * @generated from field: string pool = 9;
+   */
+  pool: string;
 };
 
 /**
@@ -482,6 +490,14 @@ export declare type TicketJson = {
    * @generated from field: google.protobuf.Duration rate_wait = 8;
    */
   rateWait?: DurationJson;
+
+  /**
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   *
+   * @generated from field: string pool = 9;
+   */
+  pool?: string;
 };
 
 /**
@@ -530,7 +546,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
 
   /**
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -592,7 +608,7 @@ export declare type RefusalJson = {
 
   /**
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -895,6 +911,14 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: bool spend_only = 16;
    */
   spendOnly: boolean;
+
+  /**
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   *
+   * @generated from field: string pool = 17;
+   */
+  pool: string;
 };
 
 /**
@@ -1020,6 +1044,14 @@ export declare type ClaimJson = {
    * @generated from field: bool spend_only = 16;
    */
   spendOnly?: boolean;
+
+  /**
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   *
+   * @generated from field: string pool = 17;
+   */
+  pool?: string;
 };
 
 /**
@@ -1062,6 +1094,14 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
      */
     value: string;
     case: "pattern";
+  } | {
+    /**
+     * All matching names together.
+     *
+     * @generated from field: string pool = 10;
+     */
+    value: string;
+    case: "pool";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1145,6 +1185,13 @@ export declare type ChangeJson = {
    * @generated from field: string pattern = 3;
    */
   pattern?: string;
+
+  /**
+   * All matching names together.
+   *
+   * @generated from field: string pool = 10;
+   */
+  pool?: string;
 
   /**
    * Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
@@ -1485,6 +1532,14 @@ export declare type WaitCause = Message<"rowlock.v1.WaitCause"> & {
      */
     value: RateInTheWay;
     case: "rate";
+  } | {
+    /**
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     *
+     * @generated from field: rowlock.v1.PoolInTheWay pool = 10;
+     */
+    value: PoolInTheWay;
+    case: "pool";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1556,6 +1611,13 @@ export declare type WaitCauseJson = {
    * @generated from field: rowlock.v1.RateInTheWay rate = 9;
    */
   rate?: RateInTheWayJson;
+
+  /**
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   *
+   * @generated from field: rowlock.v1.PoolInTheWay pool = 10;
+   */
+  pool?: PoolInTheWayJson;
 };
 
 /**
@@ -1563,6 +1625,304 @@ export declare type WaitCauseJson = {
  * Use `create(WaitCauseSchema)` to create a new message.
  */
 export declare const WaitCauseSchema: GenMessage<WaitCause, {jsonType: WaitCauseJson}>;
+
+/**
+ * A pool that keeps a claim waiting, or will.
+ *
+ * @generated from message rowlock.v1.PoolInTheWay
+ */
+export declare type PoolInTheWay = Message<"rowlock.v1.PoolInTheWay"> & {
+  /**
+   * The pool's limit; its pattern says which pool it is. Unset: it has none.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 1;
+   */
+  limit?: Limit | undefined;
+
+  /**
+   * What is used of it.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 2;
+   */
+  use?: PoolUse | undefined;
+
+  /**
+   * Whether the claim waits there now. If not, it has another level to pass before.
+   *
+   * @generated from field: bool waits_here = 3;
+   */
+  waitsHere: boolean;
+
+  /**
+   * Waiters there before it, if it waits there; otherwise all.
+   *
+   * @generated from field: uint32 ahead = 4;
+   */
+  ahead: number;
+
+  /**
+   * Permits that they ask for.
+   *
+   * @generated from field: uint64 permits_ahead = 5;
+   */
+  permitsAhead: bigint;
+
+  /**
+   * The pool's rate; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 6;
+   */
+  rate?: RateInForce | undefined;
+
+  /**
+   * When that rate allows the grant, if it is in the way and those before are granted first.
+   *
+   * @generated from field: google.protobuf.Timestamp rate_until = 7;
+   */
+  rateUntil?: Timestamp | undefined;
+};
+
+/**
+ * A pool that keeps a claim waiting, or will.
+ *
+ * @generated from message rowlock.v1.PoolInTheWay
+ */
+export declare type PoolInTheWayJson = {
+  /**
+   * The pool's limit; its pattern says which pool it is. Unset: it has none.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 1;
+   */
+  limit?: LimitJson;
+
+  /**
+   * What is used of it.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 2;
+   */
+  use?: PoolUseJson;
+
+  /**
+   * Whether the claim waits there now. If not, it has another level to pass before.
+   *
+   * @generated from field: bool waits_here = 3;
+   */
+  waitsHere?: boolean;
+
+  /**
+   * Waiters there before it, if it waits there; otherwise all.
+   *
+   * @generated from field: uint32 ahead = 4;
+   */
+  ahead?: number;
+
+  /**
+   * Permits that they ask for.
+   *
+   * @generated from field: uint64 permits_ahead = 5;
+   */
+  permitsAhead?: string;
+
+  /**
+   * The pool's rate; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 6;
+   */
+  rate?: RateInForceJson;
+
+  /**
+   * When that rate allows the grant, if it is in the way and those before are granted first.
+   *
+   * @generated from field: google.protobuf.Timestamp rate_until = 7;
+   */
+  rateUntil?: TimestampJson;
+};
+
+/**
+ * Describes the message rowlock.v1.PoolInTheWay.
+ * Use `create(PoolInTheWaySchema)` to create a new message.
+ */
+export declare const PoolInTheWaySchema: GenMessage<PoolInTheWay, {jsonType: PoolInTheWayJson}>;
+
+/**
+ * What is used of a pool.
+ *
+ * @generated from message rowlock.v1.PoolUse
+ */
+export declare type PoolUse = Message<"rowlock.v1.PoolUse"> & {
+  /**
+   * Permits that are taken: by holders, and by claims that wait at a wider pool.
+   *
+   * @generated from field: uint64 held_permits = 1;
+   */
+  heldPermits: bigint;
+
+  /**
+   * Claims that have them.
+   *
+   * @generated from field: uint32 holder_count = 2;
+   */
+  holderCount: number;
+
+  /**
+   * Claims that wait there.
+   *
+   * @generated from field: uint32 waiter_count = 3;
+   */
+  waiterCount: number;
+
+  /**
+   * More is taken than the limit allows, because it was lowered, or made while others held.
+   *
+   * @generated from field: bool draining = 4;
+   */
+  draining: boolean;
+
+  /**
+   * The pool is new, and servers still count those who held before it was made.
+   *
+   * @generated from field: bool counting = 5;
+   */
+  counting: boolean;
+
+  /**
+   * Permits that may be taken of its rate now; 0 if it has none.
+   *
+   * @generated from field: uint32 available = 6;
+   */
+  available: number;
+};
+
+/**
+ * What is used of a pool.
+ *
+ * @generated from message rowlock.v1.PoolUse
+ */
+export declare type PoolUseJson = {
+  /**
+   * Permits that are taken: by holders, and by claims that wait at a wider pool.
+   *
+   * @generated from field: uint64 held_permits = 1;
+   */
+  heldPermits?: string;
+
+  /**
+   * Claims that have them.
+   *
+   * @generated from field: uint32 holder_count = 2;
+   */
+  holderCount?: number;
+
+  /**
+   * Claims that wait there.
+   *
+   * @generated from field: uint32 waiter_count = 3;
+   */
+  waiterCount?: number;
+
+  /**
+   * More is taken than the limit allows, because it was lowered, or made while others held.
+   *
+   * @generated from field: bool draining = 4;
+   */
+  draining?: boolean;
+
+  /**
+   * The pool is new, and servers still count those who held before it was made.
+   *
+   * @generated from field: bool counting = 5;
+   */
+  counting?: boolean;
+
+  /**
+   * Permits that may be taken of its rate now; 0 if it has none.
+   *
+   * @generated from field: uint32 available = 6;
+   */
+  available?: number;
+};
+
+/**
+ * Describes the message rowlock.v1.PoolUse.
+ * Use `create(PoolUseSchema)` to create a new message.
+ */
+export declare const PoolUseSchema: GenMessage<PoolUse, {jsonType: PoolUseJson}>;
+
+/**
+ * A pool over a lock.
+ *
+ * @generated from message rowlock.v1.PoolInForce
+ */
+export declare type PoolInForce = Message<"rowlock.v1.PoolInForce"> & {
+  /**
+   * Its limit; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 1;
+   */
+  limit?: Limit | undefined;
+
+  /**
+   * Its rate; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 2;
+   */
+  rate?: RateInForce | undefined;
+
+  /**
+   * What is used of it.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 3;
+   */
+  use?: PoolUse | undefined;
+
+  /**
+   * The pool, as its pattern.
+   *
+   * @generated from field: string pattern = 4;
+   */
+  pattern: string;
+};
+
+/**
+ * A pool over a lock.
+ *
+ * @generated from message rowlock.v1.PoolInForce
+ */
+export declare type PoolInForceJson = {
+  /**
+   * Its limit; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 1;
+   */
+  limit?: LimitJson;
+
+  /**
+   * Its rate; unset: it has none.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 2;
+   */
+  rate?: RateInForceJson;
+
+  /**
+   * What is used of it.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 3;
+   */
+  use?: PoolUseJson;
+
+  /**
+   * The pool, as its pattern.
+   *
+   * @generated from field: string pattern = 4;
+   */
+  pattern?: string;
+};
+
+/**
+ * Describes the message rowlock.v1.PoolInForce.
+ * Use `create(PoolInForceSchema)` to create a new message.
+ */
+export declare const PoolInForceSchema: GenMessage<PoolInForce, {jsonType: PoolInForceJson}>;
 
 /**
  * Who holds what a claim needs.
@@ -2545,7 +2905,7 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
   holderCount: number;
 
   /**
-   * The number of waiters.
+   * The number of waiters, for the lock or for a pool over it.
    *
    * @generated from field: uint32 waiter_count = 5;
    */
@@ -2593,6 +2953,13 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
    * @generated from field: rowlock.v1.RateInForce rate = 11;
    */
   rate?: RateInForce | undefined;
+
+  /**
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   *
+   * @generated from field: repeated rowlock.v1.PoolInForce pools = 12;
+   */
+  pools: PoolInForce[];
 };
 
 /**
@@ -2630,7 +2997,7 @@ export declare type LockJson = {
   holderCount?: number;
 
   /**
-   * The number of waiters.
+   * The number of waiters, for the lock or for a pool over it.
    *
    * @generated from field: uint32 waiter_count = 5;
    */
@@ -2678,6 +3045,13 @@ export declare type LockJson = {
    * @generated from field: rowlock.v1.RateInForce rate = 11;
    */
   rate?: RateInForceJson;
+
+  /**
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   *
+   * @generated from field: repeated rowlock.v1.PoolInForce pools = 12;
+   */
+  pools?: PoolInForceJson[];
 };
 
 /**
@@ -3055,6 +3429,13 @@ export enum LimitSource {
    * @generated from enum value: LIMIT_SOURCE_NAME = 3;
    */
   NAME = 3,
+
+  /**
+   * From a pool over the name, which counts all names under it together.
+   *
+   * @generated from enum value: LIMIT_SOURCE_POOL = 4;
+   */
+  POOL = 4,
 }
 
 /**
@@ -3062,7 +3443,7 @@ export enum LimitSource {
  *
  * @generated from enum rowlock.v1.LimitSource
  */
-export declare type LimitSourceJson = "LIMIT_SOURCE_UNSPECIFIED" | "LIMIT_SOURCE_DEFAULT" | "LIMIT_SOURCE_PATTERN" | "LIMIT_SOURCE_NAME";
+export declare type LimitSourceJson = "LIMIT_SOURCE_UNSPECIFIED" | "LIMIT_SOURCE_DEFAULT" | "LIMIT_SOURCE_PATTERN" | "LIMIT_SOURCE_NAME" | "LIMIT_SOURCE_POOL";
 
 /**
  * Describes the enum rowlock.v1.LimitSource.

@@ -18,7 +18,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Rate, RateJson, Refusal, RefusalJson, Spent, SpentJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
+import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, PoolUse, PoolUseJson, Rate, RateJson, Refusal, RefusalJson, Spent, SpentJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
 import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import type { Status, StatusJson } from "../../google/rpc/status_pb.js";
 
@@ -847,6 +847,17 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
      */
     value: string;
     case: "pattern";
+  } | {
+    /**
+     * All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     *
+     * @generated from field: string pool = 9;
+     */
+    value: string;
+    case: "pool";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -864,7 +875,8 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
     case: "limit";
   } | {
     /**
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      *
      * @generated from field: google.protobuf.Empty unset_limit = 4;
      */
@@ -933,6 +945,16 @@ export declare type SetLimitRequestJson = {
   pattern?: string;
 
   /**
+   * All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   *
+   * @generated from field: string pool = 9;
+   */
+  pool?: string;
+
+  /**
    * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    *
    * @generated from field: uint32 limit = 3;
@@ -940,7 +962,8 @@ export declare type SetLimitRequestJson = {
   limit?: number;
 
   /**
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    *
    * @generated from field: google.protobuf.Empty unset_limit = 4;
    */
@@ -988,8 +1011,8 @@ export declare const SetLimitRequestSchema: GenMessage<SetLimitRequest, {jsonTyp
  */
 export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & {
   /**
-   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-   * shorter pattern, or 1, the default.
+   * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default; for a pool see no_limit.
    *
    * @generated from field: uint32 limit = 1;
    */
@@ -1003,14 +1026,15 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
   version: bigint;
 
   /**
-   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+   * are taken, by holders and by claims that wait at a wider pool.
    *
    * @generated from field: uint64 held_permits = 3;
    */
   heldPermits: bigint;
 
   /**
-   * Waiters, counted in the same way.
+   * Waiters, counted in the same way; for a pool, those that wait for it.
    *
    * @generated from field: uint64 waiter_count = 4;
    */
@@ -1024,7 +1048,7 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
   draining: boolean;
 
   /**
-   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
    * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
    * always 0, because the limit is in the lock's own row.
    *
@@ -1038,6 +1062,20 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
    * @generated from field: rowlock.v1.Rate rate = 7;
    */
   rate?: Rate | undefined;
+
+  /**
+   * The pool has no limit: `limit` is 0 and means nothing.
+   *
+   * @generated from field: bool no_limit = 8;
+   */
+  noLimit: boolean;
+
+  /**
+   * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+   *
+   * @generated from field: bool counting = 9;
+   */
+  counting: boolean;
 };
 
 /**
@@ -1047,8 +1085,8 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
  */
 export declare type SetLimitResponseJson = {
   /**
-   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-   * shorter pattern, or 1, the default.
+   * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default; for a pool see no_limit.
    *
    * @generated from field: uint32 limit = 1;
    */
@@ -1062,14 +1100,15 @@ export declare type SetLimitResponseJson = {
   version?: string;
 
   /**
-   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+   * are taken, by holders and by claims that wait at a wider pool.
    *
    * @generated from field: uint64 held_permits = 3;
    */
   heldPermits?: string;
 
   /**
-   * Waiters, counted in the same way.
+   * Waiters, counted in the same way; for a pool, those that wait for it.
    *
    * @generated from field: uint64 waiter_count = 4;
    */
@@ -1083,7 +1122,7 @@ export declare type SetLimitResponseJson = {
   draining?: boolean;
 
   /**
-   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
    * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
    * always 0, because the limit is in the lock's own row.
    *
@@ -1097,6 +1136,20 @@ export declare type SetLimitResponseJson = {
    * @generated from field: rowlock.v1.Rate rate = 7;
    */
   rate?: RateJson;
+
+  /**
+   * The pool has no limit: `limit` is 0 and means nothing.
+   *
+   * @generated from field: bool no_limit = 8;
+   */
+  noLimit?: boolean;
+
+  /**
+   * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+   *
+   * @generated from field: bool counting = 9;
+   */
+  counting?: boolean;
 };
 
 /**
@@ -1520,6 +1573,14 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
      */
     value: string;
     case: "pattern";
+  } | {
+    /**
+     * All matching names together.
+     *
+     * @generated from field: string pool = 8;
+     */
+    value: string;
+    case: "pool";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1556,6 +1617,13 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
    * @generated from field: bool rate_only = 7;
    */
   rateOnly: boolean;
+
+  /**
+   * What is used of a pool; unset for names and patterns.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 9;
+   */
+  use?: PoolUse | undefined;
 };
 
 /**
@@ -1577,6 +1645,13 @@ export declare type LimitSettingJson = {
    * @generated from field: string pattern = 2;
    */
   pattern?: string;
+
+  /**
+   * All matching names together.
+   *
+   * @generated from field: string pool = 8;
+   */
+  pool?: string;
 
   /**
    * Permits that may be held at once; 0 pauses. See rate_only.
@@ -1612,6 +1687,13 @@ export declare type LimitSettingJson = {
    * @generated from field: bool rate_only = 7;
    */
   rateOnly?: boolean;
+
+  /**
+   * What is used of a pool; unset for names and patterns.
+   *
+   * @generated from field: rowlock.v1.PoolUse use = 9;
+   */
+  use?: PoolUseJson;
 };
 
 /**
@@ -1627,7 +1709,7 @@ export declare const LimitSettingSchema: GenMessage<LimitSetting, {jsonType: Lim
  */
 export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"> & {
   /**
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    *
    * @generated from field: repeated rowlock.v1.LimitSetting limits = 1;
    */
@@ -1648,7 +1730,7 @@ export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"
  */
 export declare type ListLimitsResponseJson = {
   /**
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    *
    * @generated from field: repeated rowlock.v1.LimitSetting limits = 1;
    */
@@ -4414,6 +4496,9 @@ export declare const LockService: GenService<{
    * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
    * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
    * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+   *
+   * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+   * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */

@@ -4,12 +4,27 @@
 // Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
 // guard rows that other transactions hold.
 
-import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
+import {
+  DUE_MAX,
+  FORCE_RELEASE_MAX,
+  POOL_QUEUE_READ,
+  partsOf,
+  QUEUE_HEAD_MAX,
+} from "../../../core/bounds.ts";
 import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
+import type { PoolWaiter } from "../../../core/pools.ts";
+import type { PoolRows } from "../../../core/rows.ts";
 import type { Before } from "../../cached-locks.ts";
-import { CLAIM_LIST, CLAIM_ROW_LENGTH, GUARD_LIST, HISTORY_LIST, HOLDER_LIST } from "../../rows/columns.ts";
+import {
+  CLAIM_LIST,
+  CLAIM_ROW_LENGTH,
+  GUARD_LIST,
+  HISTORY_LIST,
+  HOLDER_LIST,
+  POOL_WAITER_LIST,
+} from "../../rows/columns.ts";
 import {
   bigintOf,
   claimFromRow,
@@ -18,6 +33,7 @@ import {
   holderFromRow,
   isAskedFor,
   mayBeDue,
+  poolWaiterFromRow,
   recordsOf,
 } from "../../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
@@ -52,6 +68,9 @@ export interface Assumptions {
 export const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${GUARD_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
 const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
+/** Pools come after all locks: see proof/pools/README.md. */
+const POOL_QUEUE = `(SELECT ${POOL_WAITER_LIST}, c.pool_id FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
+  WHERE c.pool_id = ? ORDER BY c.pool_rank LIMIT ${POOL_QUEUE_READ})`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity,
     level_min FROM rowlock_meta WHERE id = 1`;
 
@@ -102,19 +121,25 @@ export async function load(connection: Connection, plan: LoadPlan, sources: Sour
 export async function loadAgain(
   connection: Connection,
   again: readonly bigint[],
+  pools: readonly bigint[],
   sources: Sources,
   { nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock,
 ): Promise<Read> {
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
-  const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
+  const plan = { locks, pools, claims: [], requestIds: [], holdersOf: [] };
   const next = await read(connection, new Trip("load"), plan, sources);
   return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs } };
 }
 
 async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources: Sources): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
-  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
+  const { pools = [] } = plan;
+  const guards = plan.impatient ? GUARDS_AT_ONCE : GUARDS;
+  const guardsAt = ids.length > 0 ? trip.add(guards, ids) : null;
+  const poolsAt = pools.length > 0 ? trip.add(guards, pools) : null;
+  const queuesAt =
+    poolsAt === null ? null : trip.add(pools.map(() => POOL_QUEUE).join(" UNION ALL "), ...pools);
   const metaAt = trip.add(META);
   const claimsAt = addBranches(trip, branchesOf(plan, new Set(ids)));
   const askedUs = monotonicUs();
@@ -126,6 +151,8 @@ async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources:
   const [now, rulesRevision, epoch, atUs, grantsFromUs, identity, levelMin] = meta;
   const rows = new ReadRows(plan, Number(now));
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
+  if (poolsAt !== null && queuesAt !== null)
+    rows.takePools(rowsOf(results[poolsAt]), rowsOf(results[queuesAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
   const { revision, limitRules } = await sources.rules.at(connection, bigintOf(rulesRevision));
   await readFurther(connection, plan, rows);
@@ -138,6 +165,7 @@ async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources:
       levelMin: Number(levelMin),
       limitRules,
       locks: rows.locks,
+      pools: rows.pools,
       claims: rows.asked,
       takenRequestIds: takenBy(plan.requestIds, rows.owners),
       queues: queuesOf(plan, rows),
@@ -206,6 +234,7 @@ function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
 /** Collects rows, also as they were. A claim becomes one object, however many branches have read it. */
 class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
+  readonly pools = new Map<bigint, PoolRows | null>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
   /** The keys of request ids of the plan that belong to others. */
@@ -244,6 +273,24 @@ class ReadRows implements Before {
       if (!holder) continue;
       const claim = this.#claimOf(holder);
       if (isAskedFor(claim, lock, this.#plan, this.nowUs)) this.#ask(claim);
+    }
+  }
+
+  takePools(rows: readonly Row[], waiters: readonly Row[]): void {
+    for (const id of this.#plan.pools ?? []) this.pools.set(id, null);
+    const queues = new Map<bigint, PoolWaiter[]>();
+    for (const row of waiters) {
+      const poolId = bigintOf(row.at(-1) as Row[number]);
+      const queue = queues.get(poolId);
+      if (queue) queue.push(poolWaiterFromRow(row));
+      else queues.set(poolId, [poolWaiterFromRow(row)]);
+    }
+    for (const row of rows) {
+      const lock = { ...countersFromRow(row), record: null };
+      // A union need not keep the order.
+      const queue = (queues.get(lock.id) ?? []).sort((a, b) => (a.rank < b.rank ? -1 : 1));
+      this.pools.set(lock.id, { lock, queue, complete: queue.length >= lock.waiting });
+      this.#locksBefore.set(lock.id, { ...lock });
     }
   }
 

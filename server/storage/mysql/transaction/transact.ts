@@ -3,7 +3,7 @@
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../cached-locks.ts";
+import { type Before, idsOf } from "../../cached-locks.ts";
 import { type Moves, movesOf } from "../../rows/placement.ts";
 import { requestKeyOf } from "../../rows/values.ts";
 import { type DecideRows, isRowLocked, type LoadPlan, type StoreObserver, type Writes } from "../../store.ts";
@@ -56,11 +56,11 @@ export async function transactOn(
       const results = await connection.run(trip);
       mustStillBeOpen(results, trip.commits ? results.length - 1 : results.length);
       if (!trip.commits) {
-        read = await loadAgain(connection, writes.again, sources, first.loaded);
+        read = await loadAgain(connection, writes.again, plan.pools ?? [], sources, first.loaded);
         continue;
       }
       if (read === first && !plan.rule) cache.learn(read, writes);
-      else cache.doubt(first.loaded.locks.keys());
+      else cache.doubt([...first.loaded.locks.keys(), ...(plan.pools ?? [])]);
       break;
     }
     connection.inTransaction = false;
@@ -70,7 +70,7 @@ export async function transactOn(
     await rollBack(connection);
     // Rows that another transaction holds may still be as cached: the next decision verifies that.
     if (!isRowLocked(error)) {
-      cache.doubt(plan.locks.map(({ id }) => id));
+      cache.doubt(idsOf(plan));
       // The wrong assumption may have been the clock.
       if (cached) clock.doubt(monotonicUs());
     }
@@ -96,8 +96,10 @@ function writingTrip(
   const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
   trip.statementBytesMax = connection.packetMax;
   if (read.assumptions) trip.add(BEGIN);
-  if (plan.impatient)
-    addRowLocks(trip, connection, moves, read.assumptions ? writes.locks : [], records, read.before);
+  if (plan.impatient) {
+    const guards = read.assumptions ? [...writes.locks, ...(writes.pools ?? [])] : [];
+    addRowLocks(trip, connection, moves, guards, records, read.before);
+  }
   // A server that changes a rule sees only committed claims. So if waiters are left, the rules are locked in the trip that
   // commits, and asserted to be unchanged. Otherwise a claim that the new rule would grant could be stranded: servers decide
   // again only about locks whose waiters they serve. A transaction that changes a rule holds the rules already.

@@ -114,6 +114,9 @@ export function addWrites(
   for (const locks of guardsAlike(writes.locks, moves, mayReorder))
     for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
       addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
+  // After the locks, as they are locked.
+  const { pools = [] } = writes;
+  if (pools.length > 0) addGuardUpdate(chain, pools, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
   for (const claims of claimsAlike(moves.changed))

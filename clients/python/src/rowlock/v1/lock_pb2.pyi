@@ -66,6 +66,7 @@ class LimitSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LIMIT_SOURCE_DEFAULT: _ClassVar[LimitSource]
     LIMIT_SOURCE_PATTERN: _ClassVar[LimitSource]
     LIMIT_SOURCE_NAME: _ClassVar[LimitSource]
+    LIMIT_SOURCE_POOL: _ClassVar[LimitSource]
 MODE_UNSPECIFIED: Mode
 MODE_PERMIT: Mode
 MODE_SHARED: Mode
@@ -103,6 +104,7 @@ LIMIT_SOURCE_UNSPECIFIED: LimitSource
 LIMIT_SOURCE_DEFAULT: LimitSource
 LIMIT_SOURCE_PATTERN: LimitSource
 LIMIT_SOURCE_NAME: LimitSource
+LIMIT_SOURCE_POOL: LimitSource
 
 class LeaseTerms(_message.Message):
     __slots__ = ("ttl", "no_expiry", "owner", "labels", "min_interval", "lock_delay", "status_if_lost", "if_status")
@@ -156,7 +158,7 @@ class Lease(_message.Message):
     def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., provisional: bool = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for", "rate_wait")
+    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for", "rate_wait", "pool")
     TICKET_ID_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     AHEAD_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +167,7 @@ class Ticket(_message.Message):
     WAITED_FIELD_NUMBER: _ClassVar[int]
     KEPT_FOR_FIELD_NUMBER: _ClassVar[int]
     RATE_WAIT_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     ticket_id: str
     lock_name: str
     ahead: int
@@ -173,7 +176,8 @@ class Ticket(_message.Message):
     waited: _duration_pb2.Duration
     kept_for: _duration_pb2.Duration
     rate_wait: _duration_pb2.Duration
-    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    pool: str
+    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate")
@@ -216,7 +220,7 @@ class ClaimEnd(_message.Message):
     def __init__(self, reason: _Optional[_Union[EndReason, str]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[str] = ..., note: _Optional[str] = ..., status: _Optional[str] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica", "spend_only")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica", "spend_only", "pool")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -240,6 +244,7 @@ class Claim(_message.Message):
     END_FIELD_NUMBER: _ClassVar[int]
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
     state: ClaimState
@@ -256,13 +261,15 @@ class Claim(_message.Message):
     end: ClaimEnd
     replica: str
     spend_only: bool
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ..., spend_only: bool = ...) -> None: ...
+    pool: str
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ..., spend_only: bool = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Change(_message.Message):
-    __slots__ = ("changed_at", "lock_name", "pattern", "changed_by", "reason", "limit", "record", "forced_release", "policy")
+    __slots__ = ("changed_at", "lock_name", "pattern", "pool", "changed_by", "reason", "limit", "record", "forced_release", "policy")
     CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -272,13 +279,14 @@ class Change(_message.Message):
     changed_at: _timestamp_pb2.Timestamp
     lock_name: str
     pattern: str
+    pool: str
     changed_by: str
     reason: str
     limit: LimitChange
     record: RecordChange
     forced_release: ForcedRelease
     policy: PolicyChange
-    def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., changed_by: _Optional[str] = ..., reason: _Optional[str] = ..., limit: _Optional[_Union[LimitChange, _Mapping]] = ..., record: _Optional[_Union[RecordChange, _Mapping]] = ..., forced_release: _Optional[_Union[ForcedRelease, _Mapping]] = ..., policy: _Optional[_Union[PolicyChange, _Mapping]] = ...) -> None: ...
+    def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., changed_by: _Optional[str] = ..., reason: _Optional[str] = ..., limit: _Optional[_Union[LimitChange, _Mapping]] = ..., record: _Optional[_Union[RecordChange, _Mapping]] = ..., forced_release: _Optional[_Union[ForcedRelease, _Mapping]] = ..., policy: _Optional[_Union[PolicyChange, _Mapping]] = ...) -> None: ...
 
 class LimitChange(_message.Message):
     __slots__ = ("to", "rate_from", "rate_to")
@@ -312,7 +320,7 @@ class PolicyChange(_message.Message):
     def __init__(self, to: _Optional[str] = ..., **kwargs) -> None: ...
 
 class WaitCause(_message.Message):
-    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows", "rate")
+    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows", "rate", "pool")
     HELD_FIELD_NUMBER: _ClassVar[int]
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -322,6 +330,7 @@ class WaitCause(_message.Message):
     FAILED_OVER_UNTIL_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     held: HeldByOthers
     queued: QueuedBehind
     limit: LimitInTheWay
@@ -331,7 +340,54 @@ class WaitCause(_message.Message):
     failed_over_until: _timestamp_pb2.Timestamp
     rows: RowsHeld
     rate: RateInTheWay
-    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ..., rate: _Optional[_Union[RateInTheWay, _Mapping]] = ...) -> None: ...
+    pool: PoolInTheWay
+    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ..., rate: _Optional[_Union[RateInTheWay, _Mapping]] = ..., pool: _Optional[_Union[PoolInTheWay, _Mapping]] = ...) -> None: ...
+
+class PoolInTheWay(_message.Message):
+    __slots__ = ("limit", "use", "waits_here", "ahead", "permits_ahead", "rate", "rate_until")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
+    WAITS_HERE_FIELD_NUMBER: _ClassVar[int]
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_AHEAD_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    RATE_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    limit: Limit
+    use: PoolUse
+    waits_here: bool
+    ahead: int
+    permits_ahead: int
+    rate: RateInForce
+    rate_until: _timestamp_pb2.Timestamp
+    def __init__(self, limit: _Optional[_Union[Limit, _Mapping]] = ..., use: _Optional[_Union[PoolUse, _Mapping]] = ..., waits_here: bool = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., rate_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class PoolUse(_message.Message):
+    __slots__ = ("held_permits", "holder_count", "waiter_count", "draining", "counting", "available")
+    HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DRAINING_FIELD_NUMBER: _ClassVar[int]
+    COUNTING_FIELD_NUMBER: _ClassVar[int]
+    AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    held_permits: int
+    holder_count: int
+    waiter_count: int
+    draining: bool
+    counting: bool
+    available: int
+    def __init__(self, held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., counting: bool = ..., available: _Optional[int] = ...) -> None: ...
+
+class PoolInForce(_message.Message):
+    __slots__ = ("limit", "rate", "use", "pattern")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    limit: Limit
+    rate: RateInForce
+    use: PoolUse
+    pattern: str
+    def __init__(self, limit: _Optional[_Union[Limit, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., use: _Optional[_Union[PoolUse, _Mapping]] = ..., pattern: _Optional[str] = ...) -> None: ...
 
 class HeldByOthers(_message.Message):
     __slots__ = ("holders", "holder_count", "first_ends_at")
@@ -478,7 +534,7 @@ class LastRun(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Lock(_message.Message):
-    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record", "rate")
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record", "rate", "pools")
     NAME_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -490,6 +546,7 @@ class Lock(_message.Message):
     WAITERS_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
+    POOLS_FIELD_NUMBER: _ClassVar[int]
     name: str
     limit: Limit
     held_permits: int
@@ -501,4 +558,5 @@ class Lock(_message.Message):
     waiters: _containers.RepeatedCompositeFieldContainer[Claim]
     record: LockRecord
     rate: RateInForce
-    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ...) -> None: ...
+    pools: _containers.RepeatedCompositeFieldContainer[PoolInForce]
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., pools: _Optional[_Iterable[_Union[PoolInForce, _Mapping]]] = ...) -> None: ...

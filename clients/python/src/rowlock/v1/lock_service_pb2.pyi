@@ -140,9 +140,10 @@ class ReleaseResponse(_message.Message):
     def __init__(self, released: bool = ...) -> None: ...
 
 class SetLimitRequest(_message.Message):
-    __slots__ = ("name", "pattern", "limit", "unset_limit", "expected_version", "reason", "rate", "unset_rate")
+    __slots__ = ("name", "pattern", "pool", "limit", "unset_limit", "expected_version", "reason", "rate", "unset_rate")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     UNSET_LIMIT_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -151,16 +152,17 @@ class SetLimitRequest(_message.Message):
     UNSET_RATE_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
+    pool: str
     limit: int
     unset_limit: _empty_pb2.Empty
     expected_version: int
     reason: str
     rate: _lock_pb2.Rate
     unset_rate: _empty_pb2.Empty
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., unset_rate: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., unset_rate: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
-    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind", "rate")
+    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind", "rate", "no_limit", "counting")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +170,8 @@ class SetLimitResponse(_message.Message):
     DRAINING_FIELD_NUMBER: _ClassVar[int]
     SERVERS_BEHIND_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
+    NO_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    COUNTING_FIELD_NUMBER: _ClassVar[int]
     limit: int
     version: int
     held_permits: int
@@ -175,7 +179,9 @@ class SetLimitResponse(_message.Message):
     draining: bool
     servers_behind: int
     rate: _lock_pb2.Rate
-    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ...) -> None: ...
+    no_limit: bool
+    counting: bool
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., no_limit: bool = ..., counting: bool = ...) -> None: ...
 
 class GetLockRequest(_message.Message):
     __slots__ = ("name",)
@@ -240,22 +246,26 @@ class ListLimitsRequest(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class LimitSetting(_message.Message):
-    __slots__ = ("name", "pattern", "limit", "version", "reason", "rate", "rate_only")
+    __slots__ = ("name", "pattern", "pool", "limit", "version", "reason", "rate", "rate_only", "use")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
     RATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
+    pool: str
     limit: int
     version: int
     reason: str
     rate: _lock_pb2.Rate
     rate_only: bool
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., rate_only: bool = ...) -> None: ...
+    use: _lock_pb2.PoolUse
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., rate_only: bool = ..., use: _Optional[_Union[_lock_pb2.PoolUse, _Mapping]] = ...) -> None: ...
 
 class ListLimitsResponse(_message.Message):
     __slots__ = ("limits", "next_page_token")

@@ -175,6 +175,9 @@ class LockServiceServicer(object):
         transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
         answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
         VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+
+        For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+        knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

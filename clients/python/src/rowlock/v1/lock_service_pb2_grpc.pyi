@@ -494,6 +494,9 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
     answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
     VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+
+    For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+    knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
     """
 
     GetLock: _LockServiceGetLockType
@@ -753,6 +756,9 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
         answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
         VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+
+        For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+        knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
         """
 
     @abc.abstractmethod

@@ -54,6 +54,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     LOCK_NAME(2),
     PATTERN(3),
+    POOL(10),
     TARGET_NOT_SET(0);
     private final int value;
     private TargetCase(int value) {
@@ -73,6 +74,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 2: return LOCK_NAME;
         case 3: return PATTERN;
+        case 10: return POOL;
         case 0: return TARGET_NOT_SET;
         default: return null;
       }
@@ -292,6 +294,70 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
       if (targetCase_ == 3) {
+        target_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int POOL_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return Whether the pool field is set.
+   */
+  public boolean hasPool() {
+    return targetCase_ == 10;
+  }
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return The pool.
+   */
+  public java.lang.String getPool() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 10) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (targetCase_ == 10) {
+        target_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return The bytes for pool.
+   */
+  public com.google.protobuf.ByteString
+      getPoolBytes() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 10) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (targetCase_ == 10) {
         target_ = b;
       }
       return b;
@@ -609,6 +675,9 @@ private static final long serialVersionUID = 0L;
     if (whatCase_ == 9) {
       output.writeMessage(9, (rowlock.v1.PolicyChange) what_);
     }
+    if (targetCase_ == 10) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 10, target_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -650,6 +719,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, (rowlock.v1.PolicyChange) what_);
     }
+    if (targetCase_ == 10) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(10, target_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -683,6 +755,10 @@ private static final long serialVersionUID = 0L;
       case 3:
         if (!getPattern()
             .equals(other.getPattern())) return false;
+        break;
+      case 10:
+        if (!getPool()
+            .equals(other.getPool())) return false;
         break;
       case 0:
       default:
@@ -735,6 +811,10 @@ private static final long serialVersionUID = 0L;
       case 3:
         hash = (37 * hash) + PATTERN_FIELD_NUMBER;
         hash = (53 * hash) + getPattern().hashCode();
+        break;
+      case 10:
+        hash = (37 * hash) + POOL_FIELD_NUMBER;
+        hash = (53 * hash) + getPool().hashCode();
         break;
       case 0:
       default:
@@ -964,10 +1044,10 @@ private static final long serialVersionUID = 0L;
             : changedAtBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.changedBy_ = changedBy_;
       }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -1045,12 +1125,12 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getChangedBy().isEmpty()) {
         changedBy_ = other.changedBy_;
-        bitField0_ |= 0x00000008;
+        bitField0_ |= 0x00000010;
         onChanged();
       }
       if (!other.getReason().isEmpty()) {
         reason_ = other.reason_;
-        bitField0_ |= 0x00000010;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       switch (other.getTargetCase()) {
@@ -1062,6 +1142,12 @@ private static final long serialVersionUID = 0L;
         }
         case PATTERN: {
           targetCase_ = 3;
+          target_ = other.target_;
+          onChanged();
+          break;
+        }
+        case POOL: {
+          targetCase_ = 10;
           target_ = other.target_;
           onChanged();
           break;
@@ -1138,12 +1224,12 @@ private static final long serialVersionUID = 0L;
             } // case 26
             case 34: {
               changedBy_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000008;
+              bitField0_ |= 0x00000010;
               break;
             } // case 34
             case 42: {
               reason_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000020;
               break;
             } // case 42
             case 50: {
@@ -1174,6 +1260,12 @@ private static final long serialVersionUID = 0L;
               whatCase_ = 9;
               break;
             } // case 74
+            case 82: {
+              java.lang.String s = input.readStringRequireUtf8();
+              targetCase_ = 10;
+              target_ = s;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1612,6 +1704,123 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @return Whether the pool field is set.
+     */
+    @java.lang.Override
+    public boolean hasPool() {
+      return targetCase_ == 10;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @return The pool.
+     */
+    @java.lang.Override
+    public java.lang.String getPool() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 10) {
+        ref = target_;
+      }
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (targetCase_ == 10) {
+          target_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @return The bytes for pool.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString
+        getPoolBytes() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 10) {
+        ref = target_;
+      }
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        if (targetCase_ == 10) {
+          target_ = b;
+        }
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @param value The pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPool(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      targetCase_ = 10;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPool() {
+      if (targetCase_ == 10) {
+        targetCase_ = 0;
+        target_ = null;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 10;</code>
+     * @param value The bytes for pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPoolBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      targetCase_ = 10;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+
     private java.lang.Object changedBy_ = "";
     /**
      * <pre>
@@ -1670,7 +1879,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       changedBy_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1685,7 +1894,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearChangedBy() {
       changedBy_ = getDefaultInstance().getChangedBy();
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000010);
       onChanged();
       return this;
     }
@@ -1704,7 +1913,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       changedBy_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1764,7 +1973,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       reason_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -1778,7 +1987,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearReason() {
       reason_ = getDefaultInstance().getReason();
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000020);
       onChanged();
       return this;
     }
@@ -1796,7 +2005,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       reason_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -95,6 +95,35 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return Whether the pool field is set.
+   */
+  boolean hasPool();
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return The pool.
+   */
+  java.lang.String getPool();
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 10;</code>
+   * @return The bytes for pool.
+   */
+  com.google.protobuf.ByteString
+      getPoolBytes();
+
+  /**
+   * <pre>
    * Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
    * that read it.
    * </pre>

@@ -27,6 +27,7 @@ private static final long serialVersionUID = 0L;
     owner_ = "";
     principal_ = "";
     replica_ = "";
+    pool_ = "";
   }
 
   @java.lang.Override
@@ -634,6 +635,55 @@ java.lang.String defaultValue) {
     return spendOnly_;
   }
 
+  public static final int POOL_FIELD_NUMBER = 17;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object pool_ = "";
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 17;</code>
+   * @return The pool.
+   */
+  @java.lang.Override
+  public java.lang.String getPool() {
+    java.lang.Object ref = pool_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      pool_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 17;</code>
+   * @return The bytes for pool.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPoolBytes() {
+    java.lang.Object ref = pool_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      pool_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -698,6 +748,9 @@ java.lang.String defaultValue) {
     }
     if (spendOnly_ != false) {
       output.writeBool(16, spendOnly_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 17, pool_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -774,6 +827,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(16, spendOnly_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(17, pool_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -831,6 +887,8 @@ java.lang.String defaultValue) {
         .equals(other.getReplica())) return false;
     if (getSpendOnly()
         != other.getSpendOnly()) return false;
+    if (!getPool()
+        .equals(other.getPool())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -888,6 +946,8 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getSpendOnly());
+    hash = (37 * hash) + POOL_FIELD_NUMBER;
+    hash = (53 * hash) + getPool().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1086,6 +1146,7 @@ java.lang.String defaultValue) {
       }
       replica_ = "";
       spendOnly_ = false;
+      pool_ = "";
       return this;
     }
 
@@ -1180,6 +1241,9 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00008000) != 0)) {
         result.spendOnly_ = spendOnly_;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.pool_ = pool_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1283,6 +1347,11 @@ java.lang.String defaultValue) {
       }
       if (other.getSpendOnly() != false) {
         setSpendOnly(other.getSpendOnly());
+      }
+      if (!other.getPool().isEmpty()) {
+        pool_ = other.pool_;
+        bitField0_ |= 0x00010000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1402,6 +1471,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00008000;
               break;
             } // case 128
+            case 138: {
+              pool_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2960,6 +3034,103 @@ java.lang.String defaultValue) {
     public Builder clearSpendOnly() {
       bitField0_ = (bitField0_ & ~0x00008000);
       spendOnly_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object pool_ = "";
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+     * not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 17;</code>
+     * @return The pool.
+     */
+    public java.lang.String getPool() {
+      java.lang.Object ref = pool_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        pool_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+     * not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 17;</code>
+     * @return The bytes for pool.
+     */
+    public com.google.protobuf.ByteString
+        getPoolBytes() {
+      java.lang.Object ref = pool_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        pool_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+     * not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 17;</code>
+     * @param value The pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPool(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      pool_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+     * not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPool() {
+      pool_ = getDefaultInstance().getPool();
+      bitField0_ = (bitField0_ & ~0x00010000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+     * not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 17;</code>
+     * @param value The bytes for pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPoolBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      pool_ = value;
+      bitField0_ |= 0x00010000;
       onChanged();
       return this;
     }

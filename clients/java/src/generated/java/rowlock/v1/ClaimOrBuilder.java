@@ -347,4 +347,26 @@ java.lang.String defaultValue);
    * @return The spendOnly.
    */
   boolean getSpendOnly();
+
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 17;</code>
+   * @return The pool.
+   */
+  java.lang.String getPool();
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
+   * not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 17;</code>
+   * @return The bytes for pool.
+   */
+  com.google.protobuf.ByteString
+      getPoolBytes();
 }

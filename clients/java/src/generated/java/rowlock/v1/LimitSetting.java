@@ -53,6 +53,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     NAME(1),
     PATTERN(2),
+    POOL(8),
     TARGET_NOT_SET(0);
     private final int value;
     private TargetCase(int value) {
@@ -72,6 +73,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 1: return NAME;
         case 2: return PATTERN;
+        case 8: return POOL;
         case 0: return TARGET_NOT_SET;
         default: return null;
       }
@@ -215,6 +217,70 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int POOL_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return Whether the pool field is set.
+   */
+  public boolean hasPool() {
+    return targetCase_ == 8;
+  }
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return The pool.
+   */
+  public java.lang.String getPool() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 8) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (targetCase_ == 8) {
+        target_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return The bytes for pool.
+   */
+  public com.google.protobuf.ByteString
+      getPoolBytes() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 8) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (targetCase_ == 8) {
+        target_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   public static final int LIMIT_FIELD_NUMBER = 3;
   private int limit_ = 0;
   /**
@@ -345,6 +411,44 @@ private static final long serialVersionUID = 0L;
     return rateOnly_;
   }
 
+  public static final int USE_FIELD_NUMBER = 9;
+  private rowlock.v1.PoolUse use_;
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   * @return Whether the use field is set.
+   */
+  @java.lang.Override
+  public boolean hasUse() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   * @return The use.
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolUse getUse() {
+    return use_ == null ? rowlock.v1.PoolUse.getDefaultInstance() : use_;
+  }
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolUseOrBuilder getUseOrBuilder() {
+    return use_ == null ? rowlock.v1.PoolUse.getDefaultInstance() : use_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -380,6 +484,12 @@ private static final long serialVersionUID = 0L;
     if (rateOnly_ != false) {
       output.writeBool(7, rateOnly_);
     }
+    if (targetCase_ == 8) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, target_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(9, getUse());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -414,6 +524,13 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(7, rateOnly_);
     }
+    if (targetCase_ == 8) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, target_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getUse());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -442,6 +559,11 @@ private static final long serialVersionUID = 0L;
     }
     if (getRateOnly()
         != other.getRateOnly()) return false;
+    if (hasUse() != other.hasUse()) return false;
+    if (hasUse()) {
+      if (!getUse()
+          .equals(other.getUse())) return false;
+    }
     if (!getTargetCase().equals(other.getTargetCase())) return false;
     switch (targetCase_) {
       case 1:
@@ -451,6 +573,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         if (!getPattern()
             .equals(other.getPattern())) return false;
+        break;
+      case 8:
+        if (!getPool()
+            .equals(other.getPool())) return false;
         break;
       case 0:
       default:
@@ -480,6 +606,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + RATE_ONLY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getRateOnly());
+    if (hasUse()) {
+      hash = (37 * hash) + USE_FIELD_NUMBER;
+      hash = (53 * hash) + getUse().hashCode();
+    }
     switch (targetCase_) {
       case 1:
         hash = (37 * hash) + NAME_FIELD_NUMBER;
@@ -488,6 +618,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         hash = (37 * hash) + PATTERN_FIELD_NUMBER;
         hash = (53 * hash) + getPattern().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + POOL_FIELD_NUMBER;
+        hash = (53 * hash) + getPool().hashCode();
         break;
       case 0:
       default:
@@ -627,6 +761,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
         getRateFieldBuilder();
+        getUseFieldBuilder();
       }
     }
     @java.lang.Override
@@ -642,6 +777,11 @@ private static final long serialVersionUID = 0L;
         rateBuilder_ = null;
       }
       rateOnly_ = false;
+      use_ = null;
+      if (useBuilder_ != null) {
+        useBuilder_.dispose();
+        useBuilder_ = null;
+      }
       targetCase_ = 0;
       target_ = null;
       return this;
@@ -678,24 +818,30 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartial0(rowlock.v1.LimitSetting result) {
       int from_bitField0_ = bitField0_;
-      if (((from_bitField0_ & 0x00000004) != 0)) {
+      if (((from_bitField0_ & 0x00000008) != 0)) {
         result.limit_ = limit_;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.version_ = version_;
       }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.reason_ = reason_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000040) != 0)) {
         result.rate_ = rateBuilder_ == null
             ? rate_
             : rateBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.rateOnly_ = rateOnly_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.use_ = useBuilder_ == null
+            ? use_
+            : useBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -757,7 +903,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getReason().isEmpty()) {
         reason_ = other.reason_;
-        bitField0_ |= 0x00000010;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       if (other.hasRate()) {
@@ -765,6 +911,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getRateOnly() != false) {
         setRateOnly(other.getRateOnly());
+      }
+      if (other.hasUse()) {
+        mergeUse(other.getUse());
       }
       switch (other.getTargetCase()) {
         case NAME: {
@@ -775,6 +924,12 @@ private static final long serialVersionUID = 0L;
         }
         case PATTERN: {
           targetCase_ = 2;
+          target_ = other.target_;
+          onChanged();
+          break;
+        }
+        case POOL: {
+          targetCase_ = 8;
           target_ = other.target_;
           onChanged();
           break;
@@ -823,31 +978,44 @@ private static final long serialVersionUID = 0L;
             } // case 18
             case 24: {
               limit_ = input.readUInt32();
-              bitField0_ |= 0x00000004;
+              bitField0_ |= 0x00000008;
               break;
             } // case 24
             case 32: {
               version_ = input.readUInt64();
-              bitField0_ |= 0x00000008;
+              bitField0_ |= 0x00000010;
               break;
             } // case 32
             case 42: {
               reason_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000020;
               break;
             } // case 42
             case 50: {
               input.readMessage(
                   getRateFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000040;
               break;
             } // case 50
             case 56: {
               rateOnly_ = input.readBool();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 56
+            case 66: {
+              java.lang.String s = input.readStringRequireUtf8();
+              targetCase_ = 8;
+              target_ = s;
+              break;
+            } // case 66
+            case 74: {
+              input.readMessage(
+                  getUseFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1114,6 +1282,123 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @return Whether the pool field is set.
+     */
+    @java.lang.Override
+    public boolean hasPool() {
+      return targetCase_ == 8;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @return The pool.
+     */
+    @java.lang.Override
+    public java.lang.String getPool() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 8) {
+        ref = target_;
+      }
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (targetCase_ == 8) {
+          target_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @return The bytes for pool.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString
+        getPoolBytes() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 8) {
+        ref = target_;
+      }
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        if (targetCase_ == 8) {
+          target_ = b;
+        }
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @param value The pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPool(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      targetCase_ = 8;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPool() {
+      if (targetCase_ == 8) {
+        targetCase_ = 0;
+        target_ = null;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together.
+     * </pre>
+     *
+     * <code>string pool = 8;</code>
+     * @param value The bytes for pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPoolBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      targetCase_ = 8;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+
     private int limit_ ;
     /**
      * <pre>
@@ -1139,7 +1424,7 @@ private static final long serialVersionUID = 0L;
     public Builder setLimit(int value) {
 
       limit_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1152,7 +1437,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearLimit() {
-      bitField0_ = (bitField0_ & ~0x00000004);
+      bitField0_ = (bitField0_ & ~0x00000008);
       limit_ = 0;
       onChanged();
       return this;
@@ -1183,7 +1468,7 @@ private static final long serialVersionUID = 0L;
     public Builder setVersion(long value) {
 
       version_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1196,7 +1481,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearVersion() {
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000010);
       version_ = 0L;
       onChanged();
       return this;
@@ -1257,7 +1542,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       reason_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -1271,7 +1556,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearReason() {
       reason_ = getDefaultInstance().getReason();
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000020);
       onChanged();
       return this;
     }
@@ -1289,7 +1574,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       reason_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -1306,7 +1591,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the rate field is set.
      */
     public boolean hasRate() {
-      return ((bitField0_ & 0x00000020) != 0);
+      return ((bitField0_ & 0x00000040) != 0);
     }
     /**
      * <pre>
@@ -1339,7 +1624,7 @@ private static final long serialVersionUID = 0L;
       } else {
         rateBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1357,7 +1642,7 @@ private static final long serialVersionUID = 0L;
       } else {
         rateBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1370,7 +1655,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeRate(rowlock.v1.Rate value) {
       if (rateBuilder_ == null) {
-        if (((bitField0_ & 0x00000020) != 0) &&
+        if (((bitField0_ & 0x00000040) != 0) &&
           rate_ != null &&
           rate_ != rowlock.v1.Rate.getDefaultInstance()) {
           getRateBuilder().mergeFrom(value);
@@ -1381,7 +1666,7 @@ private static final long serialVersionUID = 0L;
         rateBuilder_.mergeFrom(value);
       }
       if (rate_ != null) {
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000040;
         onChanged();
       }
       return this;
@@ -1394,7 +1679,7 @@ private static final long serialVersionUID = 0L;
      * <code>.rowlock.v1.Rate rate = 6;</code>
      */
     public Builder clearRate() {
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       rate_ = null;
       if (rateBuilder_ != null) {
         rateBuilder_.dispose();
@@ -1411,7 +1696,7 @@ private static final long serialVersionUID = 0L;
      * <code>.rowlock.v1.Rate rate = 6;</code>
      */
     public rowlock.v1.Rate.Builder getRateBuilder() {
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return getRateFieldBuilder().getBuilder();
     }
@@ -1476,7 +1761,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRateOnly(boolean value) {
 
       rateOnly_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -1489,10 +1774,167 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRateOnly() {
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       rateOnly_ = false;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.PoolUse use_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PoolUse, rowlock.v1.PoolUse.Builder, rowlock.v1.PoolUseOrBuilder> useBuilder_;
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     * @return Whether the use field is set.
+     */
+    public boolean hasUse() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     * @return The use.
+     */
+    public rowlock.v1.PoolUse getUse() {
+      if (useBuilder_ == null) {
+        return use_ == null ? rowlock.v1.PoolUse.getDefaultInstance() : use_;
+      } else {
+        return useBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public Builder setUse(rowlock.v1.PoolUse value) {
+      if (useBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        use_ = value;
+      } else {
+        useBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public Builder setUse(
+        rowlock.v1.PoolUse.Builder builderForValue) {
+      if (useBuilder_ == null) {
+        use_ = builderForValue.build();
+      } else {
+        useBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public Builder mergeUse(rowlock.v1.PoolUse value) {
+      if (useBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          use_ != null &&
+          use_ != rowlock.v1.PoolUse.getDefaultInstance()) {
+          getUseBuilder().mergeFrom(value);
+        } else {
+          use_ = value;
+        }
+      } else {
+        useBuilder_.mergeFrom(value);
+      }
+      if (use_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public Builder clearUse() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      use_ = null;
+      if (useBuilder_ != null) {
+        useBuilder_.dispose();
+        useBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public rowlock.v1.PoolUse.Builder getUseBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return getUseFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    public rowlock.v1.PoolUseOrBuilder getUseOrBuilder() {
+      if (useBuilder_ != null) {
+        return useBuilder_.getMessageOrBuilder();
+      } else {
+        return use_ == null ?
+            rowlock.v1.PoolUse.getDefaultInstance() : use_;
+      }
+    }
+    /**
+     * <pre>
+     * What is used of a pool; unset for names and patterns.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolUse use = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PoolUse, rowlock.v1.PoolUse.Builder, rowlock.v1.PoolUseOrBuilder> 
+        getUseFieldBuilder() {
+      if (useBuilder_ == null) {
+        useBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.PoolUse, rowlock.v1.PoolUse.Builder, rowlock.v1.PoolUseOrBuilder>(
+                getUse(),
+                getParentForChildren(),
+                isClean());
+        use_ = null;
+      }
+      return useBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -68,6 +68,35 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return Whether the pool field is set.
+   */
+  boolean hasPool();
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return The pool.
+   */
+  java.lang.String getPool();
+  /**
+   * <pre>
+   * All matching names together.
+   * </pre>
+   *
+   * <code>string pool = 8;</code>
+   * @return The bytes for pool.
+   */
+  com.google.protobuf.ByteString
+      getPoolBytes();
+
+  /**
+   * <pre>
    * Permits that may be held at once; 0 pauses. See rate_only.
    * </pre>
    *
@@ -142,6 +171,33 @@ public interface LimitSettingOrBuilder extends
    * @return The rateOnly.
    */
   boolean getRateOnly();
+
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   * @return Whether the use field is set.
+   */
+  boolean hasUse();
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   * @return The use.
+   */
+  rowlock.v1.PoolUse getUse();
+  /**
+   * <pre>
+   * What is used of a pool; unset for names and patterns.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolUse use = 9;</code>
+   */
+  rowlock.v1.PoolUseOrBuilder getUseOrBuilder();
 
   rowlock.v1.LimitSetting.TargetCase getTargetCase();
 }

@@ -45,6 +45,14 @@ public enum LimitSource
    * <code>LIMIT_SOURCE_NAME = 3;</code>
    */
   LIMIT_SOURCE_NAME(3),
+  /**
+   * <pre>
+   * From a pool over the name, which counts all names under it together.
+   * </pre>
+   *
+   * <code>LIMIT_SOURCE_POOL = 4;</code>
+   */
+  LIMIT_SOURCE_POOL(4),
   UNRECOGNIZED(-1),
   ;
 
@@ -80,6 +88,14 @@ public enum LimitSource
    * <code>LIMIT_SOURCE_NAME = 3;</code>
    */
   public static final int LIMIT_SOURCE_NAME_VALUE = 3;
+  /**
+   * <pre>
+   * From a pool over the name, which counts all names under it together.
+   * </pre>
+   *
+   * <code>LIMIT_SOURCE_POOL = 4;</code>
+   */
+  public static final int LIMIT_SOURCE_POOL_VALUE = 4;
 
 
   public final int getNumber() {
@@ -110,6 +126,7 @@ public enum LimitSource
       case 1: return LIMIT_SOURCE_DEFAULT;
       case 2: return LIMIT_SOURCE_PATTERN;
       case 3: return LIMIT_SOURCE_NAME;
+      case 4: return LIMIT_SOURCE_POOL;
       default: return null;
     }
   }

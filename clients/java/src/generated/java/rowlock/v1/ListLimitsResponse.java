@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.LimitSetting> limits_;
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -611,7 +611,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -709,7 +709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -727,7 +727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -805,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -820,7 +820,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -831,7 +831,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -843,7 +843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Patterns, then names, each in byte order.
+     * Patterns, pools, then names, each in byte order.
      * </pre>
      *
      * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>

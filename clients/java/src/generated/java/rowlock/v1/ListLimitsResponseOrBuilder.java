@@ -10,7 +10,7 @@ public interface ListLimitsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -19,7 +19,7 @@ public interface ListLimitsResponseOrBuilder extends
       getLimitsList();
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -27,7 +27,7 @@ public interface ListLimitsResponseOrBuilder extends
   rowlock.v1.LimitSetting getLimits(int index);
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -35,7 +35,7 @@ public interface ListLimitsResponseOrBuilder extends
   int getLimitsCount();
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>
@@ -44,7 +44,7 @@ public interface ListLimitsResponseOrBuilder extends
       getLimitsOrBuilderList();
   /**
    * <pre>
-   * Patterns, then names, each in byte order.
+   * Patterns, pools, then names, each in byte order.
    * </pre>
    *
    * <code>repeated .rowlock.v1.LimitSetting limits = 1;</code>

@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     holders_ = java.util.Collections.emptyList();
     waiters_ = java.util.Collections.emptyList();
+    pools_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -166,7 +167,7 @@ private static final long serialVersionUID = 0L;
   private int waiterCount_ = 0;
   /**
    * <pre>
-   * The number of waiters.
+   * The number of waiters, for the lock or for a pool over it.
    * </pre>
    *
    * <code>uint32 waiter_count = 5;</code>
@@ -406,6 +407,67 @@ private static final long serialVersionUID = 0L;
     return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
   }
 
+  public static final int POOLS_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private java.util.List<rowlock.v1.PoolInForce> pools_;
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  @java.lang.Override
+  public java.util.List<rowlock.v1.PoolInForce> getPoolsList() {
+    return pools_;
+  }
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends rowlock.v1.PoolInForceOrBuilder> 
+      getPoolsOrBuilderList() {
+    return pools_;
+  }
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  @java.lang.Override
+  public int getPoolsCount() {
+    return pools_.size();
+  }
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolInForce getPools(int index) {
+    return pools_.get(index);
+  }
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolInForceOrBuilder getPoolsOrBuilder(
+      int index) {
+    return pools_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -452,6 +514,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(11, getRate());
+    }
+    for (int i = 0; i < pools_.size(); i++) {
+      output.writeMessage(12, pools_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -505,6 +570,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, getRate());
     }
+    for (int i = 0; i < pools_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, pools_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -551,6 +620,8 @@ private static final long serialVersionUID = 0L;
       if (!getRate()
           .equals(other.getRate())) return false;
     }
+    if (!getPoolsList()
+        .equals(other.getPoolsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -596,6 +667,10 @@ private static final long serialVersionUID = 0L;
     if (hasRate()) {
       hash = (37 * hash) + RATE_FIELD_NUMBER;
       hash = (53 * hash) + getRate().hashCode();
+    }
+    if (getPoolsCount() > 0) {
+      hash = (37 * hash) + POOLS_FIELD_NUMBER;
+      hash = (53 * hash) + getPoolsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -736,6 +811,7 @@ private static final long serialVersionUID = 0L;
         getWaitersFieldBuilder();
         getRecordFieldBuilder();
         getRateFieldBuilder();
+        getPoolsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -777,6 +853,13 @@ private static final long serialVersionUID = 0L;
         rateBuilder_.dispose();
         rateBuilder_ = null;
       }
+      if (poolsBuilder_ == null) {
+        pools_ = java.util.Collections.emptyList();
+      } else {
+        pools_ = null;
+        poolsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000800);
       return this;
     }
 
@@ -827,6 +910,15 @@ private static final long serialVersionUID = 0L;
         result.waiters_ = waiters_;
       } else {
         result.waiters_ = waitersBuilder_.build();
+      }
+      if (poolsBuilder_ == null) {
+        if (((bitField0_ & 0x00000800) != 0)) {
+          pools_ = java.util.Collections.unmodifiableList(pools_);
+          bitField0_ = (bitField0_ & ~0x00000800);
+        }
+        result.pools_ = pools_;
+      } else {
+        result.pools_ = poolsBuilder_.build();
       }
     }
 
@@ -997,6 +1089,32 @@ private static final long serialVersionUID = 0L;
       if (other.hasRate()) {
         mergeRate(other.getRate());
       }
+      if (poolsBuilder_ == null) {
+        if (!other.pools_.isEmpty()) {
+          if (pools_.isEmpty()) {
+            pools_ = other.pools_;
+            bitField0_ = (bitField0_ & ~0x00000800);
+          } else {
+            ensurePoolsIsMutable();
+            pools_.addAll(other.pools_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.pools_.isEmpty()) {
+          if (poolsBuilder_.isEmpty()) {
+            poolsBuilder_.dispose();
+            poolsBuilder_ = null;
+            pools_ = other.pools_;
+            bitField0_ = (bitField0_ & ~0x00000800);
+            poolsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getPoolsFieldBuilder() : null;
+          } else {
+            poolsBuilder_.addAllMessages(other.pools_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1100,6 +1218,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000400;
               break;
             } // case 90
+            case 98: {
+              rowlock.v1.PoolInForce m =
+                  input.readMessage(
+                      rowlock.v1.PoolInForce.parser(),
+                      extensionRegistry);
+              if (poolsBuilder_ == null) {
+                ensurePoolsIsMutable();
+                pools_.add(m);
+              } else {
+                poolsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 98
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1457,7 +1588,7 @@ private static final long serialVersionUID = 0L;
     private int waiterCount_ ;
     /**
      * <pre>
-     * The number of waiters.
+     * The number of waiters, for the lock or for a pool over it.
      * </pre>
      *
      * <code>uint32 waiter_count = 5;</code>
@@ -1469,7 +1600,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters.
+     * The number of waiters, for the lock or for a pool over it.
      * </pre>
      *
      * <code>uint32 waiter_count = 5;</code>
@@ -1485,7 +1616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters.
+     * The number of waiters, for the lock or for a pool over it.
      * </pre>
      *
      * <code>uint32 waiter_count = 5;</code>
@@ -2525,6 +2656,318 @@ private static final long serialVersionUID = 0L;
         rate_ = null;
       }
       return rateBuilder_;
+    }
+
+    private java.util.List<rowlock.v1.PoolInForce> pools_ =
+      java.util.Collections.emptyList();
+    private void ensurePoolsIsMutable() {
+      if (!((bitField0_ & 0x00000800) != 0)) {
+        pools_ = new java.util.ArrayList<rowlock.v1.PoolInForce>(pools_);
+        bitField0_ |= 0x00000800;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.PoolInForce, rowlock.v1.PoolInForce.Builder, rowlock.v1.PoolInForceOrBuilder> poolsBuilder_;
+
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public java.util.List<rowlock.v1.PoolInForce> getPoolsList() {
+      if (poolsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(pools_);
+      } else {
+        return poolsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public int getPoolsCount() {
+      if (poolsBuilder_ == null) {
+        return pools_.size();
+      } else {
+        return poolsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public rowlock.v1.PoolInForce getPools(int index) {
+      if (poolsBuilder_ == null) {
+        return pools_.get(index);
+      } else {
+        return poolsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder setPools(
+        int index, rowlock.v1.PoolInForce value) {
+      if (poolsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePoolsIsMutable();
+        pools_.set(index, value);
+        onChanged();
+      } else {
+        poolsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder setPools(
+        int index, rowlock.v1.PoolInForce.Builder builderForValue) {
+      if (poolsBuilder_ == null) {
+        ensurePoolsIsMutable();
+        pools_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        poolsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder addPools(rowlock.v1.PoolInForce value) {
+      if (poolsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePoolsIsMutable();
+        pools_.add(value);
+        onChanged();
+      } else {
+        poolsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder addPools(
+        int index, rowlock.v1.PoolInForce value) {
+      if (poolsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePoolsIsMutable();
+        pools_.add(index, value);
+        onChanged();
+      } else {
+        poolsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder addPools(
+        rowlock.v1.PoolInForce.Builder builderForValue) {
+      if (poolsBuilder_ == null) {
+        ensurePoolsIsMutable();
+        pools_.add(builderForValue.build());
+        onChanged();
+      } else {
+        poolsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder addPools(
+        int index, rowlock.v1.PoolInForce.Builder builderForValue) {
+      if (poolsBuilder_ == null) {
+        ensurePoolsIsMutable();
+        pools_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        poolsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder addAllPools(
+        java.lang.Iterable<? extends rowlock.v1.PoolInForce> values) {
+      if (poolsBuilder_ == null) {
+        ensurePoolsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, pools_);
+        onChanged();
+      } else {
+        poolsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder clearPools() {
+      if (poolsBuilder_ == null) {
+        pools_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000800);
+        onChanged();
+      } else {
+        poolsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public Builder removePools(int index) {
+      if (poolsBuilder_ == null) {
+        ensurePoolsIsMutable();
+        pools_.remove(index);
+        onChanged();
+      } else {
+        poolsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public rowlock.v1.PoolInForce.Builder getPoolsBuilder(
+        int index) {
+      return getPoolsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public rowlock.v1.PoolInForceOrBuilder getPoolsOrBuilder(
+        int index) {
+      if (poolsBuilder_ == null) {
+        return pools_.get(index);  } else {
+        return poolsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public java.util.List<? extends rowlock.v1.PoolInForceOrBuilder> 
+         getPoolsOrBuilderList() {
+      if (poolsBuilder_ != null) {
+        return poolsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(pools_);
+      }
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public rowlock.v1.PoolInForce.Builder addPoolsBuilder() {
+      return getPoolsFieldBuilder().addBuilder(
+          rowlock.v1.PoolInForce.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public rowlock.v1.PoolInForce.Builder addPoolsBuilder(
+        int index) {
+      return getPoolsFieldBuilder().addBuilder(
+          index, rowlock.v1.PoolInForce.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+     */
+    public java.util.List<rowlock.v1.PoolInForce.Builder> 
+         getPoolsBuilderList() {
+      return getPoolsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.PoolInForce, rowlock.v1.PoolInForce.Builder, rowlock.v1.PoolInForceOrBuilder> 
+        getPoolsFieldBuilder() {
+      if (poolsBuilder_ == null) {
+        poolsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            rowlock.v1.PoolInForce, rowlock.v1.PoolInForce.Builder, rowlock.v1.PoolInForceOrBuilder>(
+                pools_,
+                ((bitField0_ & 0x00000800) != 0),
+                getParentForChildren(),
+                isClean());
+        pools_ = null;
+      }
+      return poolsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

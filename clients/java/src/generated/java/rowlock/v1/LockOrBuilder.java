@@ -77,7 +77,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The number of waiters.
+   * The number of waiters, for the lock or for a pool over it.
    * </pre>
    *
    * <code>uint32 waiter_count = 5;</code>
@@ -247,4 +247,48 @@ public interface LockOrBuilder extends
    * <code>.rowlock.v1.RateInForce rate = 11;</code>
    */
   rowlock.v1.RateInForceOrBuilder getRateOrBuilder();
+
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  java.util.List<rowlock.v1.PoolInForce> 
+      getPoolsList();
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  rowlock.v1.PoolInForce getPools(int index);
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  int getPoolsCount();
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  java.util.List<? extends rowlock.v1.PoolInForceOrBuilder> 
+      getPoolsOrBuilderList();
+  /**
+   * <pre>
+   * The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.PoolInForce pools = 12;</code>
+   */
+  rowlock.v1.PoolInForceOrBuilder getPoolsOrBuilder(
+      int index);
 }

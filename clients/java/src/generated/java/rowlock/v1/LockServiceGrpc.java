@@ -670,6 +670,8 @@ public final class LockServiceGrpc {
      * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
      * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
      * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+     * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+     * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -961,6 +963,8 @@ public final class LockServiceGrpc {
      * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
      * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
      * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+     * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+     * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -1248,6 +1252,8 @@ public final class LockServiceGrpc {
      * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
      * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
      * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+     * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+     * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1525,6 +1531,8 @@ public final class LockServiceGrpc {
      * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
      * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
      * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+     * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+     * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1751,6 +1759,8 @@ public final class LockServiceGrpc {
      * transaction holds the rows of a lock, its waiters are granted when the rows are free. A call that is repeated after a lost
      * answer sets the limit again, over what others have set since. With expected_version, the repeated call fails as
      * VERSION_MISMATCH instead, with the version that the first call made. See OUTCOME_UNKNOWN.
+     * For a pool, a higher limit lets waiters go on within milliseconds. A new pool limits from the first decision of a server that
+     * knows it, and servers count those who hold already: see SetLimitResponse.counting. A removed pool limits nobody any more.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(

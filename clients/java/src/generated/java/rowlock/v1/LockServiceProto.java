@@ -314,221 +314,224 @@ public final class LockServiceProto {
       "protobuf.Duration\022\023\n\006status\030\003 \001(\tH\000\210\001\001\022\032" +
       "\n\rattempts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_statusB\020\n" +
       "\016_attempts_left\"#\n\017ReleaseResponse\022\020\n\010re" +
-      "leased\030\001 \001(\010\"\253\002\n\017SetLimitRequest\022\016\n\004name" +
-      "\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\017\n\005limit\030\003 \001" +
-      "(\rH\001\022-\n\013unset_limit\030\004 \001(\0132\026.google.proto" +
-      "buf.EmptyH\001\022\035\n\020expected_version\030\005 \001(\004H\003\210" +
-      "\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004rate\030\007 \001(\0132\020.rowlo" +
-      "ck.v1.RateH\002\022,\n\nunset_rate\030\010 \001(\0132\026.googl" +
-      "e.protobuf.EmptyH\002B\010\n\006targetB\013\n\tnew_limi" +
-      "tB\n\n\010new_rateB\023\n\021_expected_version\"\250\001\n\020S" +
-      "etLimitResponse\022\r\n\005limit\030\001 \001(\r\022\017\n\007versio" +
-      "n\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014waiter_" +
-      "count\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026\n\016servers" +
-      "_behind\030\006 \001(\r\022\036\n\004rate\030\007 \001(\0132\020.rowlock.v1" +
-      ".Rate\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001(\t\"1\n" +
-      "\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock" +
-      ".v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006prefix\030" +
-      "\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003" +
-      " \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 \001(\0162\025" +
-      ".rowlock.v1.ListOrder\"M\n\021ListLocksRespon" +
-      "se\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock\022\027\n\017n" +
-      "ext_page_token\030\002 \001(\t\"#\n\021WatchLocksReques" +
-      "t\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResponse\022" +
-      "\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020.row" +
-      "lock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010complet" +
-      "e\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006prefix\030\001" +
-      " \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 " +
-      "\001(\t\"\236\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007" +
-      "pattern\030\002 \001(\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007versio" +
-      "n\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\022\036\n\004rate\030\006 \001(\0132\020." +
-      "rowlock.v1.Rate\022\021\n\trate_only\030\007 \001(\010B\010\n\006ta" +
-      "rget\"W\n\022ListLimitsResponse\022(\n\006limits\030\001 \003" +
-      "(\0132\030.rowlock.v1.LimitSetting\022\027\n\017next_pag" +
-      "e_token\030\002 \001(\t\"\306\003\n\021ListClaimsRequest\022\023\n\tl" +
-      "ock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\007he" +
-      "ld_at\030\003 \001(\0132\022.rowlock.v1.HeldAtH\000\022\r\n\005own" +
-      "er\030\004 \001(\t\022\021\n\tprincipal\030\005 \001(\t\0229\n\006labels\030\006 " +
-      "\003(\0132).rowlock.v1.ListClaimsRequest.Label" +
-      "sEntry\022&\n\006states\030\007 \003(\0162\026.rowlock.v1.Clai" +
-      "mState\022*\n\013end_reasons\030\010 \003(\0162\025.rowlock.v1" +
-      ".EndReason\022(\n\004from\030\t \001(\0132\032.google.protob" +
-      "uf.Timestamp\022)\n\005until\030\n \001(\0132\032.google.pro" +
-      "tobuf.Timestamp\022\021\n\tpage_size\030\013 \001(\005\022\022\n\npa" +
-      "ge_token\030\014 \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001" +
-      "(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005locks\"C\n\006HeldAt" +
-      "\022\021\n\tlock_name\030\001 \001(\t\022&\n\002at\030\002 \001(\0132\032.google" +
-      ".protobuf.Timestamp\"\271\001\n\022ListClaimsRespon" +
-      "se\022!\n\006claims\030\001 \003(\0132\021.rowlock.v1.Claim\022\027\n" +
-      "\017next_page_token\030\002 \001(\t\0224\n\020searched_back_" +
-      "to\030\003 \001(\0132\032.google.protobuf.Timestamp\0221\n\r" +
-      "complete_from\030\004 \001(\0132\032.google.protobuf.Ti" +
-      "mestamp\"\373\001\n\022ListChangesRequest\022\023\n\tlock_n" +
-      "ame\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\005kinds\030\003" +
-      " \003(\0162\026.rowlock.v1.ChangeKind\022(\n\004from\030\004 \001" +
-      "(\0132\032.google.protobuf.Timestamp\022)\n\005until\030" +
-      "\005 \001(\0132\032.google.protobuf.Timestamp\022\022\n\ncha" +
-      "nged_by\030\006 \001(\t\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage" +
-      "_token\030\010 \001(\tB\007\n\005locks\"\274\001\n\023ListChangesRes" +
-      "ponse\022#\n\007changes\030\001 \003(\0132\022.rowlock.v1.Chan" +
-      "ge\022\027\n\017next_page_token\030\002 \001(\t\0224\n\020searched_" +
-      "back_to\030\003 \001(\0132\032.google.protobuf.Timestam" +
-      "p\0221\n\rcomplete_from\030\004 \001(\0132\032.google.protob" +
-      "uf.Timestamp\"p\n\022ExplainWaitRequest\022\016\n\004na" +
-      "me\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 \001(\tH\000\022+\n\005claim" +
-      "\030\003 \001(\0132\032.rowlock.v1.ClaimReferenceH\000B\010\n\006" +
-      "target\"\273\001\n\023ExplainWaitResponse\022\036\n\004lock\030\001" +
-      " \001(\0132\020.rowlock.v1.Lock\022 \n\005claim\030\002 \001(\0132\021." +
-      "rowlock.v1.Claim\022%\n\006causes\030\003 \003(\0132\025.rowlo" +
-      "ck.v1.WaitCause\022\017\n\007summary\030\004 \001(\t\022*\n\010esti" +
-      "mate\030\005 \001(\0132\030.rowlock.v1.WaitEstimate\":\n\016" +
-      "ClaimReference\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rtic" +
-      "ket_number\030\002 \001(\004\"l\n\023ForceReleaseRequest\022" +
-      "\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock" +
-      ".v1.ClaimReferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006" +
-      "target\"K\n\024ForceReleaseResponse\022 \n\005ended\030" +
-      "\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tremaining\030\002 " +
-      "\001(\r\"\230\003\n\023UpdateRecordRequest\022\014\n\004name\030\001 \001(" +
-      "\t\0220\n\nnot_before\030\002 \001(\0132\032.google.protobuf." +
-      "TimestampH\000\0222\n\rnot_before_in\030\003 \001(\0132\031.goo" +
-      "gle.protobuf.DurationH\000\0222\n\020unset_not_bef" +
-      "ore\030\004 \001(\0132\026.google.protobuf.EmptyH\000\022\027\n\ra" +
-      "ttempts_left\030\005 \001(\rH\001\0225\n\023unset_attempts_l" +
-      "eft\030\006 \001(\0132\026.google.protobuf.EmptyH\001\022\023\n\006s" +
-      "tatus\030\007 \001(\tH\002\210\001\001\022\035\n\020expected_version\030\010 \001" +
-      "(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020\n\016new_not_befor" +
-      "eB\023\n\021new_attempts_leftB\t\n\007_statusB\023\n\021_ex" +
-      "pected_version\">\n\024UpdateRecordResponse\022&" +
-      "\n\006record\030\001 \001(\0132\026.rowlock.v1.LockRecord\"g" +
-      "\n\023DeleteRecordRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020e" +
-      "xpected_version\030\002 \001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001" +
-      "(\tB\023\n\021_expected_version\"\'\n\024DeleteRecordR" +
-      "esponse\022\017\n\007deleted\030\001 \001(\010\"\316\001\n\016CaptureRequ" +
-      "est\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005names\030\002 \001(\0132\025.r" +
-      "owlock.v1.LockNamesH\000\022\022\n\nmax_leases\030\003 \001(" +
-      "\r\022%\n\005terms\030\004 \001(\0132\026.rowlock.v1.LeaseTerms" +
-      "\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010max_wait\030\006 \001(\0132\031" +
-      ".google.protobuf.DurationB\006\n\004from\"\032\n\tLoc" +
-      "kNames\022\r\n\005names\030\001 \003(\t\"y\n\017CaptureResponse" +
-      "\022!\n\006leases\030\001 \003(\0132\021.rowlock.v1.Lease\022.\n\013r" +
-      "etry_after\030\002 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016SessionReque" +
-      "st\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.SessionOpe" +
-      "n\022,\n\010commands\030\002 \003(\0132\032.rowlock.v1.Session" +
-      "Command\022\020\n\010received\030\003 \001(\004\"\200\001\n\013SessionOpe" +
-      "n\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlo" +
-      "ck.v1.SessionOpen.LabelsEntry\032-\n\013LabelsE" +
-      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n" +
-      "\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007timeout" +
-      "\030\002 \001(\0132\031.google.protobuf.Duration\022\023\n\013tra" +
-      "ceparent\030\003 \001(\t\022\020\n\006cancel\030\004 \001(\004H\000\022-\n\007acqu" +
-      "ire\030\n \001(\0132\032.rowlock.v1.AcquireRequestH\000\022" +
-      "7\n\rwait_in_queue\030\013 \001(\0132\036.rowlock.v1.Wait" +
-      "InQueueRequestH\000\022)\n\005renew\030\014 \001(\0132\030.rowloc" +
-      "k.v1.RenewRequestH\000\022/\n\014renew_leases\030\r \001(" +
-      "\0132\027.rowlock.v1.RenewLeasesH\000\022-\n\007release\030" +
-      "\016 \001(\0132\032.rowlock.v1.ReleaseRequestH\000\022-\n\007c" +
-      "apture\030\017 \001(\0132\032.rowlock.v1.CaptureRequest" +
-      "H\000\0220\n\tset_limit\030\020 \001(\0132\033.rowlock.v1.SetLi" +
-      "mitRequestH\000\0228\n\rupdate_record\030\021 \001(\0132\037.ro" +
-      "wlock.v1.UpdateRecordRequestH\000\0228\n\rdelete" +
-      "_record\030\022 \001(\0132\037.rowlock.v1.DeleteRecordR" +
-      "equestH\000\0228\n\rforce_release\030\023 \001(\0132\037.rowloc" +
-      "k.v1.ForceReleaseRequestH\000\022.\n\010get_lock\030\024" +
-      " \001(\0132\032.rowlock.v1.GetLockRequestH\000\0222\n\nli" +
-      "st_locks\030\025 \001(\0132\034.rowlock.v1.ListLocksReq" +
-      "uestH\000\0224\n\013list_limits\030\026 \001(\0132\035.rowlock.v1" +
-      ".ListLimitsRequestH\000\0224\n\013list_claims\030\027 \001(" +
-      "\0132\035.rowlock.v1.ListClaimsRequestH\000\0226\n\014li" +
-      "st_changes\030\030 \001(\0132\036.rowlock.v1.ListChange" +
-      "sRequestH\000\0226\n\014explain_wait\030\031 \001(\0132\036.rowlo" +
-      "ck.v1.ExplainWaitRequestH\000\0224\n\013watch_lock" +
-      "s\030\032 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000" +
-      "B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003" +
-      "(\0132\030.rowlock.v1.RenewRequest\"9\n\rRenewedL" +
-      "eases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renew" +
-      "edLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021" +
-      ".rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.goo" +
-      "gle.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionR" +
-      "esponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Ses" +
-      "sionOpened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1" +
-      ".SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 " +
-      "\003(\0132\025.rowlock.v1.LostLease\022$\n\tconfirmed\030" +
-      "\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006" +
-      " \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\022" +
-      "5\n\022heartbeat_interval\030\002 \001(\0132\031.google.pro" +
-      "tobuf.Duration\022.\n\013silence_max\030\003 \001(\0132\031.go" +
-      "ogle.protobuf.Duration\022/\n\014grace_period\030\004" +
-      " \001(\0132\031.google.protobuf.Duration\022\021\n\twaits" +
-      "_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021mess" +
-      "age_bytes_max\030\007 \001(\r\"\376\007\n\rSessionResult\022\014\n" +
-      "\004call\030\001 \001(\004\022#\n\005error\030\002 \001(\0132\022.google.rpc." +
-      "StatusH\000\022&\n\010rejected\030\003 \001(\0132\022.google.rpc." +
-      "StatusH\000\022.\n\007acquire\030\n \001(\0132\033.rowlock.v1.A" +
-      "cquireResponseH\000\0228\n\rwait_in_queue\030\013 \001(\0132" +
-      "\037.rowlock.v1.WaitInQueueResponseH\000\022*\n\005re" +
-      "new\030\014 \001(\0132\031.rowlock.v1.RenewResponseH\000\0221" +
-      "\n\014renew_leases\030\r \001(\0132\031.rowlock.v1.Renewe" +
-      "dLeasesH\000\022.\n\007release\030\016 \001(\0132\033.rowlock.v1." +
-      "ReleaseResponseH\000\022.\n\007capture\030\017 \001(\0132\033.row" +
-      "lock.v1.CaptureResponseH\000\0221\n\tset_limit\030\020" +
-      " \001(\0132\034.rowlock.v1.SetLimitResponseH\000\0229\n\r" +
-      "update_record\030\021 \001(\0132 .rowlock.v1.UpdateR" +
-      "ecordResponseH\000\0229\n\rdelete_record\030\022 \001(\0132 " +
-      ".rowlock.v1.DeleteRecordResponseH\000\0229\n\rfo" +
-      "rce_release\030\023 \001(\0132 .rowlock.v1.ForceRele" +
-      "aseResponseH\000\022/\n\010get_lock\030\024 \001(\0132\033.rowloc" +
-      "k.v1.GetLockResponseH\000\0223\n\nlist_locks\030\025 \001" +
-      "(\0132\035.rowlock.v1.ListLocksResponseH\000\0225\n\013l" +
-      "ist_limits\030\026 \001(\0132\036.rowlock.v1.ListLimits" +
-      "ResponseH\000\0225\n\013list_claims\030\027 \001(\0132\036.rowloc" +
-      "k.v1.ListClaimsResponseH\000\0227\n\014list_change" +
-      "s\030\030 \001(\0132\037.rowlock.v1.ListChangesResponse" +
-      "H\000\0227\n\014explain_wait\030\031 \001(\0132\037.rowlock.v1.Ex" +
-      "plainWaitResponseH\000\0225\n\013watch_locks\030\032 \001(\013" +
-      "2\036.rowlock.v1.WatchLocksResponseH\000B\010\n\006re" +
-      "sult\"S\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tl" +
-      "ock_name\030\002 \001(\t\022!\n\003end\030\003 \001(\0132\024.rowlock.v1" +
-      ".ClaimEnd*v\n\tListOrder\022\032\n\026LIST_ORDER_UNS" +
-      "PECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_" +
-      "ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_" +
-      "WAITERS\020\0032\210\n\n\013LockService\022B\n\007Acquire\022\032.r" +
-      "owlock.v1.AcquireRequest\032\033.rowlock.v1.Ac" +
-      "quireResponse\022P\n\013WaitInQueue\022\036.rowlock.v" +
-      "1.WaitInQueueRequest\032\037.rowlock.v1.WaitIn" +
-      "QueueResponse0\001\022<\n\005Renew\022\030.rowlock.v1.Re" +
-      "newRequest\032\031.rowlock.v1.RenewResponse\022B\n" +
-      "\007Release\022\032.rowlock.v1.ReleaseRequest\032\033.r" +
-      "owlock.v1.ReleaseResponse\022E\n\010SetLimit\022\033." +
-      "rowlock.v1.SetLimitRequest\032\034.rowlock.v1." +
-      "SetLimitResponse\022B\n\007GetLock\022\032.rowlock.v1" +
-      ".GetLockRequest\032\033.rowlock.v1.GetLockResp" +
-      "onse\022H\n\tListLocks\022\034.rowlock.v1.ListLocks" +
-      "Request\032\035.rowlock.v1.ListLocksResponse\022K" +
-      "\n\nListLimits\022\035.rowlock.v1.ListLimitsRequ" +
-      "est\032\036.rowlock.v1.ListLimitsResponse\022K\n\nL" +
-      "istClaims\022\035.rowlock.v1.ListClaimsRequest" +
-      "\032\036.rowlock.v1.ListClaimsResponse\022N\n\013List" +
-      "Changes\022\036.rowlock.v1.ListChangesRequest\032" +
-      "\037.rowlock.v1.ListChangesResponse\022N\n\013Expl" +
-      "ainWait\022\036.rowlock.v1.ExplainWaitRequest\032" +
-      "\037.rowlock.v1.ExplainWaitResponse\022M\n\nWatc" +
-      "hLocks\022\035.rowlock.v1.WatchLocksRequest\032\036." +
-      "rowlock.v1.WatchLocksResponse0\001\022Q\n\014Force" +
-      "Release\022\037.rowlock.v1.ForceReleaseRequest" +
-      "\032 .rowlock.v1.ForceReleaseResponse\022Q\n\014Up" +
-      "dateRecord\022\037.rowlock.v1.UpdateRecordRequ" +
-      "est\032 .rowlock.v1.UpdateRecordResponse\022B\n" +
-      "\007Capture\022\032.rowlock.v1.CaptureRequest\032\033.r" +
-      "owlock.v1.CaptureResponse\022Q\n\014DeleteRecor" +
-      "d\022\037.rowlock.v1.DeleteRecordRequest\032 .row" +
-      "lock.v1.DeleteRecordResponse\022F\n\007Session\022" +
-      "\032.rowlock.v1.SessionRequest\032\033.rowlock.v1" +
-      ".SessionResponse(\0010\001B\242\001\n\nrowlock.v1B\020Loc" +
-      "kServiceProtoP\001Z9github.com/rowlock/rowl" +
-      "ock/clients/go/rowlockv1;rowlockv1\242\002\003RLK" +
-      "\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\" +
-      "GPBMetadata\352\002\013Rowlock::V1b\006proto3"
+      "leased\030\001 \001(\010\"\273\002\n\017SetLimitRequest\022\016\n\004name" +
+      "\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\t \001(" +
+      "\tH\000\022\017\n\005limit\030\003 \001(\rH\001\022-\n\013unset_limit\030\004 \001(" +
+      "\0132\026.google.protobuf.EmptyH\001\022\035\n\020expected_" +
+      "version\030\005 \001(\004H\003\210\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004ra" +
+      "te\030\007 \001(\0132\020.rowlock.v1.RateH\002\022,\n\nunset_ra" +
+      "te\030\010 \001(\0132\026.google.protobuf.EmptyH\002B\010\n\006ta" +
+      "rgetB\013\n\tnew_limitB\n\n\010new_rateB\023\n\021_expect" +
+      "ed_version\"\314\001\n\020SetLimitResponse\022\r\n\005limit" +
+      "\030\001 \001(\r\022\017\n\007version\030\002 \001(\004\022\024\n\014held_permits\030" +
+      "\003 \001(\004\022\024\n\014waiter_count\030\004 \001(\004\022\020\n\010draining\030" +
+      "\005 \001(\010\022\026\n\016servers_behind\030\006 \001(\r\022\036\n\004rate\030\007 " +
+      "\001(\0132\020.rowlock.v1.Rate\022\020\n\010no_limit\030\010 \001(\010\022" +
+      "\020\n\010counting\030\t \001(\010\"\036\n\016GetLockRequest\022\014\n\004n" +
+      "ame\030\001 \001(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001" +
+      "(\0132\020.rowlock.v1.Lock\"\202\001\n\020ListLocksReques" +
+      "t\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\n" +
+      "page_token\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005o" +
+      "rder\030\005 \001(\0162\025.rowlock.v1.ListOrder\"M\n\021Lis" +
+      "tLocksResponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock." +
+      "v1.Lock\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021Watc" +
+      "hLocksRequest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLo" +
+      "cksResponse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks" +
+      "\030\002 \003(\0132\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(" +
+      "\t\022\020\n\010complete\030\004 \001(\010\"J\n\021ListLimitsRequest" +
+      "\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\np" +
+      "age_token\030\003 \001(\t\"\320\001\n\014LimitSetting\022\016\n\004name" +
+      "\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(" +
+      "\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006r" +
+      "eason\030\005 \001(\t\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.R" +
+      "ate\022\021\n\trate_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.ro" +
+      "wlock.v1.PoolUseB\010\n\006target\"W\n\022ListLimits" +
+      "Response\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.Li" +
+      "mitSetting\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021" +
+      "ListClaimsRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020" +
+      "\n\006prefix\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowl" +
+      "ock.v1.HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprinci" +
+      "pal\030\005 \001(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.L" +
+      "istClaimsRequest.LabelsEntry\022&\n\006states\030\007" +
+      " \003(\0162\026.rowlock.v1.ClaimState\022*\n\013end_reas" +
+      "ons\030\010 \003(\0162\025.rowlock.v1.EndReason\022(\n\004from" +
+      "\030\t \001(\0132\032.google.protobuf.Timestamp\022)\n\005un" +
+      "til\030\n \001(\0132\032.google.protobuf.Timestamp\022\021\n" +
+      "\tpage_size\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013" +
+      "LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:" +
+      "\0028\001B\007\n\005locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(" +
+      "\t\022&\n\002at\030\002 \001(\0132\032.google.protobuf.Timestam" +
+      "p\"\271\001\n\022ListClaimsResponse\022!\n\006claims\030\001 \003(\013" +
+      "2\021.rowlock.v1.Claim\022\027\n\017next_page_token\030\002" +
+      " \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google." +
+      "protobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(" +
+      "\0132\032.google.protobuf.Timestamp\"\373\001\n\022ListCh" +
+      "angesRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006pre" +
+      "fix\030\002 \001(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1." +
+      "ChangeKind\022(\n\004from\030\004 \001(\0132\032.google.protob" +
+      "uf.Timestamp\022)\n\005until\030\005 \001(\0132\032.google.pro" +
+      "tobuf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tp" +
+      "age_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005lo" +
+      "cks\"\274\001\n\023ListChangesResponse\022#\n\007changes\030\001" +
+      " \003(\0132\022.rowlock.v1.Change\022\027\n\017next_page_to" +
+      "ken\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.go" +
+      "ogle.protobuf.Timestamp\0221\n\rcomplete_from" +
+      "\030\004 \001(\0132\032.google.protobuf.Timestamp\"p\n\022Ex" +
+      "plainWaitRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\ttick" +
+      "et_id\030\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v" +
+      "1.ClaimReferenceH\000B\010\n\006target\"\273\001\n\023Explain" +
+      "WaitResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1." +
+      "Lock\022 \n\005claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%" +
+      "\n\006causes\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n" +
+      "\007summary\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlo" +
+      "ck.v1.WaitEstimate\":\n\016ClaimReference\022\021\n\t" +
+      "lock_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l" +
+      "\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n" +
+      "\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimReference" +
+      "H\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024ForceRel" +
+      "easeResponse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1" +
+      ".Claim\022\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateReco" +
+      "rdRequest\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 " +
+      "\001(\0132\032.google.protobuf.TimestampH\000\0222\n\rnot" +
+      "_before_in\030\003 \001(\0132\031.google.protobuf.Durat" +
+      "ionH\000\0222\n\020unset_not_before\030\004 \001(\0132\026.google" +
+      ".protobuf.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\r" +
+      "H\001\0225\n\023unset_attempts_left\030\006 \001(\0132\026.google" +
+      ".protobuf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035" +
+      "\n\020expected_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030" +
+      "\t \001(\tB\020\n\016new_not_beforeB\023\n\021new_attempts_" +
+      "leftB\t\n\007_statusB\023\n\021_expected_version\">\n\024" +
+      "UpdateRecordResponse\022&\n\006record\030\001 \001(\0132\026.r" +
+      "owlock.v1.LockRecord\"g\n\023DeleteRecordRequ" +
+      "est\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_version\030\002 " +
+      "\001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_ve" +
+      "rsion\"\'\n\024DeleteRecordResponse\022\017\n\007deleted" +
+      "\030\001 \001(\010\"\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(" +
+      "\tH\000\022&\n\005names\030\002 \001(\0132\025.rowlock.v1.LockName" +
+      "sH\000\022\022\n\nmax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026" +
+      ".rowlock.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001" +
+      "(\t\022+\n\010max_wait\030\006 \001(\0132\031.google.protobuf.D" +
+      "urationB\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 " +
+      "\003(\t\"y\n\017CaptureResponse\022!\n\006leases\030\001 \003(\0132\021" +
+      ".rowlock.v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031" +
+      ".google.protobuf.Duration\022\023\n\013is_repeated" +
+      "\030\003 \001(\010\"w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027" +
+      ".rowlock.v1.SessionOpen\022,\n\010commands\030\002 \003(" +
+      "\0132\032.rowlock.v1.SessionCommand\022\020\n\010receive" +
+      "d\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223" +
+      "\n\006labels\030\002 \003(\0132#.rowlock.v1.SessionOpen." +
+      "LabelsEntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022" +
+      "\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n" +
+      "\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.pr" +
+      "otobuf.Duration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006" +
+      "cancel\030\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowloc" +
+      "k.v1.AcquireRequestH\000\0227\n\rwait_in_queue\030\013" +
+      " \001(\0132\036.rowlock.v1.WaitInQueueRequestH\000\022)" +
+      "\n\005renew\030\014 \001(\0132\030.rowlock.v1.RenewRequestH" +
+      "\000\022/\n\014renew_leases\030\r \001(\0132\027.rowlock.v1.Ren" +
+      "ewLeasesH\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1" +
+      ".ReleaseRequestH\000\022-\n\007capture\030\017 \001(\0132\032.row" +
+      "lock.v1.CaptureRequestH\000\0220\n\tset_limit\030\020 " +
+      "\001(\0132\033.rowlock.v1.SetLimitRequestH\000\0228\n\rup" +
+      "date_record\030\021 \001(\0132\037.rowlock.v1.UpdateRec" +
+      "ordRequestH\000\0228\n\rdelete_record\030\022 \001(\0132\037.ro" +
+      "wlock.v1.DeleteRecordRequestH\000\0228\n\rforce_" +
+      "release\030\023 \001(\0132\037.rowlock.v1.ForceReleaseR" +
+      "equestH\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1." +
+      "GetLockRequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.r" +
+      "owlock.v1.ListLocksRequestH\000\0224\n\013list_lim" +
+      "its\030\026 \001(\0132\035.rowlock.v1.ListLimitsRequest" +
+      "H\000\0224\n\013list_claims\030\027 \001(\0132\035.rowlock.v1.Lis" +
+      "tClaimsRequestH\000\0226\n\014list_changes\030\030 \001(\0132\036" +
+      ".rowlock.v1.ListChangesRequestH\000\0226\n\014expl" +
+      "ain_wait\030\031 \001(\0132\036.rowlock.v1.ExplainWaitR" +
+      "equestH\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock." +
+      "v1.WatchLocksRequestH\000B\t\n\007command\"7\n\013Ren" +
+      "ewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Re" +
+      "newRequest\"9\n\rRenewedLeases\022(\n\006leases\030\001 " +
+      "\003(\0132\030.rowlock.v1.RenewedLease\"b\n\014Renewed" +
+      "Lease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH" +
+      "\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t" +
+      "\n\007outcome\"\326\001\n\017SessionResponse\022)\n\006opened\030" +
+      "\001 \001(\0132\031.rowlock.v1.SessionOpened\022*\n\007resu" +
+      "lts\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005" +
+      "heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.L" +
+      "ostLease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1" +
+      ".Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOp" +
+      "ened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_inter" +
+      "val\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013" +
+      "silence_max\030\003 \001(\0132\031.google.protobuf.Dura" +
+      "tion\022/\n\014grace_period\030\004 \001(\0132\031.google.prot" +
+      "obuf.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014comm" +
+      "ands_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(" +
+      "\r\"\376\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022#\n\005err" +
+      "or\030\002 \001(\0132\022.google.rpc.StatusH\000\022&\n\010reject" +
+      "ed\030\003 \001(\0132\022.google.rpc.StatusH\000\022.\n\007acquir" +
+      "e\030\n \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228" +
+      "\n\rwait_in_queue\030\013 \001(\0132\037.rowlock.v1.WaitI" +
+      "nQueueResponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowloc" +
+      "k.v1.RenewResponseH\000\0221\n\014renew_leases\030\r \001" +
+      "(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007relea" +
+      "se\030\016 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\022" +
+      ".\n\007capture\030\017 \001(\0132\033.rowlock.v1.CaptureRes" +
+      "ponseH\000\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v1." +
+      "SetLimitResponseH\000\0229\n\rupdate_record\030\021 \001(" +
+      "\0132 .rowlock.v1.UpdateRecordResponseH\000\0229\n" +
+      "\rdelete_record\030\022 \001(\0132 .rowlock.v1.Delete" +
+      "RecordResponseH\000\0229\n\rforce_release\030\023 \001(\0132" +
+      " .rowlock.v1.ForceReleaseResponseH\000\022/\n\010g" +
+      "et_lock\030\024 \001(\0132\033.rowlock.v1.GetLockRespon" +
+      "seH\000\0223\n\nlist_locks\030\025 \001(\0132\035.rowlock.v1.Li" +
+      "stLocksResponseH\000\0225\n\013list_limits\030\026 \001(\0132\036" +
+      ".rowlock.v1.ListLimitsResponseH\000\0225\n\013list" +
+      "_claims\030\027 \001(\0132\036.rowlock.v1.ListClaimsRes" +
+      "ponseH\000\0227\n\014list_changes\030\030 \001(\0132\037.rowlock." +
+      "v1.ListChangesResponseH\000\0227\n\014explain_wait" +
+      "\030\031 \001(\0132\037.rowlock.v1.ExplainWaitResponseH" +
+      "\000\0225\n\013watch_locks\030\032 \001(\0132\036.rowlock.v1.Watc" +
+      "hLocksResponseH\000B\010\n\006result\"S\n\tLostLease\022" +
+      "\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003" +
+      "end\030\003 \001(\0132\024.rowlock.v1.ClaimEnd*v\n\tListO" +
+      "rder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST" +
+      "_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT" +
+      "\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\210\n\n\013Lock" +
+      "Service\022B\n\007Acquire\022\032.rowlock.v1.AcquireR" +
+      "equest\032\033.rowlock.v1.AcquireResponse\022P\n\013W" +
+      "aitInQueue\022\036.rowlock.v1.WaitInQueueReque" +
+      "st\032\037.rowlock.v1.WaitInQueueResponse0\001\022<\n" +
+      "\005Renew\022\030.rowlock.v1.RenewRequest\032\031.rowlo" +
+      "ck.v1.RenewResponse\022B\n\007Release\022\032.rowlock" +
+      ".v1.ReleaseRequest\032\033.rowlock.v1.ReleaseR" +
+      "esponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimi" +
+      "tRequest\032\034.rowlock.v1.SetLimitResponse\022B" +
+      "\n\007GetLock\022\032.rowlock.v1.GetLockRequest\032\033." +
+      "rowlock.v1.GetLockResponse\022H\n\tListLocks\022" +
+      "\034.rowlock.v1.ListLocksRequest\032\035.rowlock." +
+      "v1.ListLocksResponse\022K\n\nListLimits\022\035.row" +
+      "lock.v1.ListLimitsRequest\032\036.rowlock.v1.L" +
+      "istLimitsResponse\022K\n\nListClaims\022\035.rowloc" +
+      "k.v1.ListClaimsRequest\032\036.rowlock.v1.List" +
+      "ClaimsResponse\022N\n\013ListChanges\022\036.rowlock." +
+      "v1.ListChangesRequest\032\037.rowlock.v1.ListC" +
+      "hangesResponse\022N\n\013ExplainWait\022\036.rowlock." +
+      "v1.ExplainWaitRequest\032\037.rowlock.v1.Expla" +
+      "inWaitResponse\022M\n\nWatchLocks\022\035.rowlock.v" +
+      "1.WatchLocksRequest\032\036.rowlock.v1.WatchLo" +
+      "cksResponse0\001\022Q\n\014ForceRelease\022\037.rowlock." +
+      "v1.ForceReleaseRequest\032 .rowlock.v1.Forc" +
+      "eReleaseResponse\022Q\n\014UpdateRecord\022\037.rowlo" +
+      "ck.v1.UpdateRecordRequest\032 .rowlock.v1.U" +
+      "pdateRecordResponse\022B\n\007Capture\022\032.rowlock" +
+      ".v1.CaptureRequest\032\033.rowlock.v1.CaptureR" +
+      "esponse\022Q\n\014DeleteRecord\022\037.rowlock.v1.Del" +
+      "eteRecordRequest\032 .rowlock.v1.DeleteReco" +
+      "rdResponse\022F\n\007Session\022\032.rowlock.v1.Sessi" +
+      "onRequest\032\033.rowlock.v1.SessionResponse(\001" +
+      "0\001B\242\001\n\nrowlock.v1B\020LockServiceProtoP\001Z9g" +
+      "ithub.com/rowlock/rowlock/clients/go/row" +
+      "lockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRo" +
+      "wlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowl" +
+      "ock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -604,13 +607,13 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SetLimitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitRequest_descriptor,
-        new java.lang.String[] { "Name", "Pattern", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Rate", "UnsetRate", "Target", "NewLimit", "NewRate", });
+        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Rate", "UnsetRate", "Target", "NewLimit", "NewRate", });
     internal_static_rowlock_v1_SetLimitResponse_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_rowlock_v1_SetLimitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitResponse_descriptor,
-        new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", "Rate", });
+        new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", "Rate", "NoLimit", "Counting", });
     internal_static_rowlock_v1_GetLockRequest_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_GetLockRequest_fieldAccessorTable = new
@@ -658,7 +661,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_LimitSetting_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitSetting_descriptor,
-        new java.lang.String[] { "Name", "Pattern", "Limit", "Version", "Reason", "Rate", "RateOnly", "Target", });
+        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "Version", "Reason", "Rate", "RateOnly", "Use", "Target", });
     internal_static_rowlock_v1_ListLimitsResponse_descriptor =
       getDescriptor().getMessageTypes().get(20);
     internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable = new

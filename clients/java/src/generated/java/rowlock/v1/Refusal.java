@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -263,7 +263,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1607,7 +1607,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1619,7 +1619,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1635,7 +1635,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1656,7 +1656,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1675,7 +1675,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1701,7 +1701,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1719,7 +1719,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1732,7 +1732,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1748,7 +1748,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-     * limit is too low, and for PAUSED by a limit of 0.
+     * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>

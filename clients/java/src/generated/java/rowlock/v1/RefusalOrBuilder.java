@@ -133,7 +133,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -143,7 +143,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -153,7 +153,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
-   * limit is too low, and for PAUSED by a limit of 0.
+   * limit is too low, for PAUSED by a limit of 0, and for BUSY and QUEUE_FULL if a pool is in the way.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>

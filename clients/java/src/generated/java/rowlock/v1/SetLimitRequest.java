@@ -53,6 +53,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     NAME(1),
     PATTERN(2),
+    POOL(9),
     TARGET_NOT_SET(0);
     private final int value;
     private TargetCase(int value) {
@@ -72,6 +73,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 1: return NAME;
         case 2: return PATTERN;
+        case 9: return POOL;
         case 0: return TARGET_NOT_SET;
         default: return null;
       }
@@ -305,6 +307,79 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int POOL_FIELD_NUMBER = 9;
+  /**
+   * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return Whether the pool field is set.
+   */
+  public boolean hasPool() {
+    return targetCase_ == 9;
+  }
+  /**
+   * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The pool.
+   */
+  public java.lang.String getPool() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 9) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (targetCase_ == 9) {
+        target_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The bytes for pool.
+   */
+  public com.google.protobuf.ByteString
+      getPoolBytes() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 9) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (targetCase_ == 9) {
+        target_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   public static final int LIMIT_FIELD_NUMBER = 3;
   /**
    * <pre>
@@ -337,7 +412,8 @@ private static final long serialVersionUID = 0L;
   public static final int UNSET_LIMIT_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -349,7 +425,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -364,7 +441,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -576,6 +654,9 @@ private static final long serialVersionUID = 0L;
     if (newRateCase_ == 8) {
       output.writeMessage(8, (com.google.protobuf.Empty) newRate_);
     }
+    if (targetCase_ == 9) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 9, target_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -615,6 +696,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, (com.google.protobuf.Empty) newRate_);
     }
+    if (targetCase_ == 9) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, target_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -646,6 +730,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         if (!getPattern()
             .equals(other.getPattern())) return false;
+        break;
+      case 9:
+        if (!getPool()
+            .equals(other.getPool())) return false;
         break;
       case 0:
       default:
@@ -702,6 +790,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         hash = (37 * hash) + PATTERN_FIELD_NUMBER;
         hash = (53 * hash) + getPattern().hashCode();
+        break;
+      case 9:
+        hash = (37 * hash) + POOL_FIELD_NUMBER;
+        hash = (53 * hash) + getPool().hashCode();
         break;
       case 0:
       default:
@@ -917,11 +1009,11 @@ private static final long serialVersionUID = 0L;
     private void buildPartial0(rowlock.v1.SetLimitRequest result) {
       int from_bitField0_ = bitField0_;
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.expectedVersion_ = expectedVersion_;
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000040) != 0)) {
         result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -997,7 +1089,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getReason().isEmpty()) {
         reason_ = other.reason_;
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000040;
         onChanged();
       }
       switch (other.getTargetCase()) {
@@ -1009,6 +1101,12 @@ private static final long serialVersionUID = 0L;
         }
         case PATTERN: {
           targetCase_ = 2;
+          target_ = other.target_;
+          onChanged();
+          break;
+        }
+        case POOL: {
+          targetCase_ = 9;
           target_ = other.target_;
           onChanged();
           break;
@@ -1095,12 +1193,12 @@ private static final long serialVersionUID = 0L;
             } // case 34
             case 40: {
               expectedVersion_ = input.readUInt64();
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000020;
               break;
             } // case 40
             case 50: {
               reason_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000040;
               break;
             } // case 50
             case 58: {
@@ -1117,6 +1215,12 @@ private static final long serialVersionUID = 0L;
               newRateCase_ = 8;
               break;
             } // case 66
+            case 74: {
+              java.lang.String s = input.readStringRequireUtf8();
+              targetCase_ = 9;
+              target_ = s;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1427,6 +1531,141 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return Whether the pool field is set.
+     */
+    @java.lang.Override
+    public boolean hasPool() {
+      return targetCase_ == 9;
+    }
+    /**
+     * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return The pool.
+     */
+    @java.lang.Override
+    public java.lang.String getPool() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 9) {
+        ref = target_;
+      }
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (targetCase_ == 9) {
+          target_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return The bytes for pool.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString
+        getPoolBytes() {
+      java.lang.Object ref = "";
+      if (targetCase_ == 9) {
+        ref = target_;
+      }
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        if (targetCase_ == 9) {
+          target_ = b;
+        }
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @param value The pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPool(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      targetCase_ = 9;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPool() {
+      if (targetCase_ == 9) {
+        targetCase_ = 0;
+        target_ = null;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+     * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+     * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+     * settings. At most 8 pools over a name.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @param value The bytes for pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPoolBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      targetCase_ = 9;
+      target_ = value;
+      onChanged();
+      return this;
+    }
+
+    /**
+     * <pre>
      * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
      * </pre>
      *
@@ -1487,7 +1726,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetLimitBuilder_;
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1499,7 +1739,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1521,7 +1762,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1541,7 +1783,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1559,7 +1802,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1586,7 +1830,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1609,7 +1854,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1619,7 +1865,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1637,7 +1884,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies.
+     * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+     * one without both is removed.
      * </pre>
      *
      * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -1672,7 +1920,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedVersion() {
-      return ((bitField0_ & 0x00000010) != 0);
+      return ((bitField0_ & 0x00000020) != 0);
     }
     /**
      * <pre>
@@ -1698,7 +1946,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedVersion(long value) {
 
       expectedVersion_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -1711,7 +1959,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedVersion() {
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000020);
       expectedVersion_ = 0L;
       onChanged();
       return this;
@@ -1772,7 +2020,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       reason_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1786,7 +2034,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearReason() {
       reason_ = getDefaultInstance().getReason();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       onChanged();
       return this;
     }
@@ -1804,7 +2052,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       reason_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }

@@ -74,6 +74,44 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return Whether the pool field is set.
+   */
+  boolean hasPool();
+  /**
+   * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The pool.
+   */
+  java.lang.String getPool();
+  /**
+   * <pre>
+   * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
+   * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
+   * settings. At most 8 pools over a name.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The bytes for pool.
+   */
+  com.google.protobuf.ByteString
+      getPoolBytes();
+
+  /**
+   * <pre>
    * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    * </pre>
    *
@@ -93,7 +131,8 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -102,7 +141,8 @@ public interface SetLimitRequestOrBuilder extends
   boolean hasUnsetLimit();
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>
@@ -111,7 +151,8 @@ public interface SetLimitRequestOrBuilder extends
   com.google.protobuf.Empty getUnsetLimit();
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies.
+   * Removes this setting, so that the next best pattern or the default applies. A pool without a limit bounds only the rate, and
+   * one without both is removed.
    * </pre>
    *
    * <code>.google.protobuf.Empty unset_limit = 4;</code>

@@ -48,8 +48,8 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-   * shorter pattern, or 1, the default.
+   * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default; for a pool see no_limit.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -79,7 +79,8 @@ private static final long serialVersionUID = 0L;
   private long heldPermits_ = 0L;
   /**
    * <pre>
-   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+   * are taken, by holders and by claims that wait at a wider pool.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -94,7 +95,7 @@ private static final long serialVersionUID = 0L;
   private long waiterCount_ = 0L;
   /**
    * <pre>
-   * Waiters, counted in the same way.
+   * Waiters, counted in the same way; for a pool, those that wait for it.
    * </pre>
    *
    * <code>uint64 waiter_count = 4;</code>
@@ -124,7 +125,7 @@ private static final long serialVersionUID = 0L;
   private int serversBehind_ = 0;
   /**
    * <pre>
-   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
    * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
    * always 0, because the limit is in the lock's own row.
    * </pre>
@@ -175,6 +176,36 @@ private static final long serialVersionUID = 0L;
     return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
   }
 
+  public static final int NO_LIMIT_FIELD_NUMBER = 8;
+  private boolean noLimit_ = false;
+  /**
+   * <pre>
+   * The pool has no limit: `limit` is 0 and means nothing.
+   * </pre>
+   *
+   * <code>bool no_limit = 8;</code>
+   * @return The noLimit.
+   */
+  @java.lang.Override
+  public boolean getNoLimit() {
+    return noLimit_;
+  }
+
+  public static final int COUNTING_FIELD_NUMBER = 9;
+  private boolean counting_ = false;
+  /**
+   * <pre>
+   * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+   * </pre>
+   *
+   * <code>bool counting = 9;</code>
+   * @return The counting.
+   */
+  @java.lang.Override
+  public boolean getCounting() {
+    return counting_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -209,6 +240,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(7, getRate());
+    }
+    if (noLimit_ != false) {
+      output.writeBool(8, noLimit_);
+    }
+    if (counting_ != false) {
+      output.writeBool(9, counting_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -247,6 +284,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getRate());
     }
+    if (noLimit_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(8, noLimit_);
+    }
+    if (counting_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, counting_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -279,6 +324,10 @@ private static final long serialVersionUID = 0L;
       if (!getRate()
           .equals(other.getRate())) return false;
     }
+    if (getNoLimit()
+        != other.getNoLimit()) return false;
+    if (getCounting()
+        != other.getCounting()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -310,6 +359,12 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RATE_FIELD_NUMBER;
       hash = (53 * hash) + getRate().hashCode();
     }
+    hash = (37 * hash) + NO_LIMIT_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getNoLimit());
+    hash = (37 * hash) + COUNTING_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getCounting());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -462,6 +517,8 @@ private static final long serialVersionUID = 0L;
         rateBuilder_.dispose();
         rateBuilder_ = null;
       }
+      noLimit_ = false;
+      counting_ = false;
       return this;
     }
 
@@ -519,6 +576,12 @@ private static final long serialVersionUID = 0L;
             ? rate_
             : rateBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.noLimit_ = noLimit_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.counting_ = counting_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -588,6 +651,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasRate()) {
         mergeRate(other.getRate());
       }
+      if (other.getNoLimit() != false) {
+        setNoLimit(other.getNoLimit());
+      }
+      if (other.getCounting() != false) {
+        setCounting(other.getCounting());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -651,6 +720,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 64: {
+              noLimit_ = input.readBool();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
+            case 72: {
+              counting_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -671,8 +750,8 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-     * shorter pattern, or 1, the default.
+     * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default; for a pool see no_limit.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -684,8 +763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-     * shorter pattern, or 1, the default.
+     * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default; for a pool see no_limit.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -701,8 +780,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-     * shorter pattern, or 1, the default.
+     * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default; for a pool see no_limit.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -762,7 +841,8 @@ private static final long serialVersionUID = 0L;
     private long heldPermits_ ;
     /**
      * <pre>
-     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+     * are taken, by holders and by claims that wait at a wider pool.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -774,7 +854,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+     * are taken, by holders and by claims that wait at a wider pool.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -790,7 +871,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+     * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+     * are taken, by holders and by claims that wait at a wider pool.
      * </pre>
      *
      * <code>uint64 held_permits = 3;</code>
@@ -806,7 +888,7 @@ private static final long serialVersionUID = 0L;
     private long waiterCount_ ;
     /**
      * <pre>
-     * Waiters, counted in the same way.
+     * Waiters, counted in the same way; for a pool, those that wait for it.
      * </pre>
      *
      * <code>uint64 waiter_count = 4;</code>
@@ -818,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, counted in the same way.
+     * Waiters, counted in the same way; for a pool, those that wait for it.
      * </pre>
      *
      * <code>uint64 waiter_count = 4;</code>
@@ -834,7 +916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Waiters, counted in the same way.
+     * Waiters, counted in the same way; for a pool, those that wait for it.
      * </pre>
      *
      * <code>uint64 waiter_count = 4;</code>
@@ -894,7 +976,7 @@ private static final long serialVersionUID = 0L;
     private int serversBehind_ ;
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
      * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
      * always 0, because the limit is in the lock's own row.
      * </pre>
@@ -908,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
      * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
      * always 0, because the limit is in the lock's own row.
      * </pre>
@@ -926,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
      * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
      * always 0, because the limit is in the lock's own row.
      * </pre>
@@ -1096,6 +1178,94 @@ private static final long serialVersionUID = 0L;
         rate_ = null;
       }
       return rateBuilder_;
+    }
+
+    private boolean noLimit_ ;
+    /**
+     * <pre>
+     * The pool has no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool no_limit = 8;</code>
+     * @return The noLimit.
+     */
+    @java.lang.Override
+    public boolean getNoLimit() {
+      return noLimit_;
+    }
+    /**
+     * <pre>
+     * The pool has no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool no_limit = 8;</code>
+     * @param value The noLimit to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNoLimit(boolean value) {
+
+      noLimit_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool has no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool no_limit = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNoLimit() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      noLimit_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean counting_ ;
+    /**
+     * <pre>
+     * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+     * </pre>
+     *
+     * <code>bool counting = 9;</code>
+     * @return The counting.
+     */
+    @java.lang.Override
+    public boolean getCounting() {
+      return counting_;
+    }
+    /**
+     * <pre>
+     * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+     * </pre>
+     *
+     * <code>bool counting = 9;</code>
+     * @param value The counting to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCounting(boolean value) {
+
+      counting_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+     * </pre>
+     *
+     * <code>bool counting = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCounting() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      counting_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

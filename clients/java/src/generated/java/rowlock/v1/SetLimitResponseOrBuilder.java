@@ -10,8 +10,8 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
-   * shorter pattern, or 1, the default.
+   * The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default; for a pool see no_limit.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -31,7 +31,8 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
+   * Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them; for a pool, permits of it that
+   * are taken, by holders and by claims that wait at a wider pool.
    * </pre>
    *
    * <code>uint64 held_permits = 3;</code>
@@ -41,7 +42,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * Waiters, counted in the same way.
+   * Waiters, counted in the same way; for a pool, those that wait for it.
    * </pre>
    *
    * <code>uint64 waiter_count = 4;</code>
@@ -61,7 +62,7 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * For a pattern, and for a pool that was made or removed: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
    * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
    * always 0, because the limit is in the lock's own row.
    * </pre>
@@ -97,4 +98,24 @@ public interface SetLimitResponseOrBuilder extends
    * <code>.rowlock.v1.Rate rate = 7;</code>
    */
   rowlock.v1.RateOrBuilder getRateOrBuilder();
+
+  /**
+   * <pre>
+   * The pool has no limit: `limit` is 0 and means nothing.
+   * </pre>
+   *
+   * <code>bool no_limit = 8;</code>
+   * @return The noLimit.
+   */
+  boolean getNoLimit();
+
+  /**
+   * <pre>
+   * The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
+   * </pre>
+   *
+   * <code>bool counting = 9;</code>
+   * @return The counting.
+   */
+  boolean getCounting();
 }

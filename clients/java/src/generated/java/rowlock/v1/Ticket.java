@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private Ticket() {
     ticketId_ = "";
     lockName_ = "";
+    pool_ = "";
   }
 
   @java.lang.Override
@@ -305,6 +306,55 @@ private static final long serialVersionUID = 0L;
     return rateWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : rateWait_;
   }
 
+  public static final int POOL_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object pool_ = "";
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The pool.
+   */
+  @java.lang.Override
+  public java.lang.String getPool() {
+    java.lang.Object ref = pool_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      pool_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The bytes for pool.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPoolBytes() {
+    java.lang.Object ref = pool_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      pool_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -342,6 +392,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(8, getRateWait());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 9, pool_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -381,6 +434,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getRateWait());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, pool_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -422,6 +478,8 @@ private static final long serialVersionUID = 0L;
       if (!getRateWait()
           .equals(other.getRateWait())) return false;
     }
+    if (!getPool()
+        .equals(other.getPool())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -456,6 +514,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RATE_WAIT_FIELD_NUMBER;
       hash = (53 * hash) + getRateWait().hashCode();
     }
+    hash = (37 * hash) + POOL_FIELD_NUMBER;
+    hash = (53 * hash) + getPool().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -619,6 +679,7 @@ private static final long serialVersionUID = 0L;
         rateWaitBuilder_.dispose();
         rateWaitBuilder_ = null;
       }
+      pool_ = "";
       return this;
     }
 
@@ -685,6 +746,9 @@ private static final long serialVersionUID = 0L;
             ? rateWait_
             : rateWaitBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.pool_ = pool_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -761,6 +825,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasRateWait()) {
         mergeRateWait(other.getRateWait());
       }
+      if (!other.getPool().isEmpty()) {
+        pool_ = other.pool_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -833,6 +902,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              pool_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1653,6 +1727,103 @@ private static final long serialVersionUID = 0L;
         rateWait_ = null;
       }
       return rateWaitBuilder_;
+    }
+
+    private java.lang.Object pool_ = "";
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+     * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return The pool.
+     */
+    public java.lang.String getPool() {
+      java.lang.Object ref = pool_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        pool_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+     * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return The bytes for pool.
+     */
+    public com.google.protobuf.ByteString
+        getPoolBytes() {
+      java.lang.Object ref = pool_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        pool_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+     * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @param value The pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPool(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      pool_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+     * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPool() {
+      pool_ = getDefaultInstance().getPool();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+     * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+     * </pre>
+     *
+     * <code>string pool = 9;</code>
+     * @param value The bytes for pool to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPoolBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      pool_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -164,4 +164,26 @@ public interface TicketOrBuilder extends
    * <code>.google.protobuf.Duration rate_wait = 8;</code>
    */
   com.google.protobuf.DurationOrBuilder getRateWaitOrBuilder();
+
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The pool.
+   */
+  java.lang.String getPool();
+  /**
+   * <pre>
+   * The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
+   * pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
+   * </pre>
+   *
+   * <code>string pool = 9;</code>
+   * @return The bytes for pool.
+   */
+  com.google.protobuf.ByteString
+      getPoolBytes();
 }

@@ -58,6 +58,7 @@ private static final long serialVersionUID = 0L;
     FAILED_OVER_UNTIL(7),
     ROWS(8),
     RATE(9),
+    POOL(10),
     CAUSE_NOT_SET(0);
     private final int value;
     private CauseCase(int value) {
@@ -84,6 +85,7 @@ private static final long serialVersionUID = 0L;
         case 7: return FAILED_OVER_UNTIL;
         case 8: return ROWS;
         case 9: return RATE;
+        case 10: return POOL;
         case 0: return CAUSE_NOT_SET;
         default: return null;
       }
@@ -493,6 +495,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.RateInTheWay.getDefaultInstance();
   }
 
+  public static final int POOL_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   * @return Whether the pool field is set.
+   */
+  @java.lang.Override
+  public boolean hasPool() {
+    return causeCase_ == 10;
+  }
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   * @return The pool.
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolInTheWay getPool() {
+    if (causeCase_ == 10) {
+       return (rowlock.v1.PoolInTheWay) cause_;
+    }
+    return rowlock.v1.PoolInTheWay.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.PoolInTheWayOrBuilder getPoolOrBuilder() {
+    if (causeCase_ == 10) {
+       return (rowlock.v1.PoolInTheWay) cause_;
+    }
+    return rowlock.v1.PoolInTheWay.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -534,6 +579,9 @@ private static final long serialVersionUID = 0L;
     }
     if (causeCase_ == 9) {
       output.writeMessage(9, (rowlock.v1.RateInTheWay) cause_);
+    }
+    if (causeCase_ == 10) {
+      output.writeMessage(10, (rowlock.v1.PoolInTheWay) cause_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -579,6 +627,10 @@ private static final long serialVersionUID = 0L;
     if (causeCase_ == 9) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, (rowlock.v1.RateInTheWay) cause_);
+    }
+    if (causeCase_ == 10) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, (rowlock.v1.PoolInTheWay) cause_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -633,6 +685,10 @@ private static final long serialVersionUID = 0L;
         if (!getRate()
             .equals(other.getRate())) return false;
         break;
+      case 10:
+        if (!getPool()
+            .equals(other.getPool())) return false;
+        break;
       case 0:
       default:
     }
@@ -684,6 +740,10 @@ private static final long serialVersionUID = 0L;
       case 9:
         hash = (37 * hash) + RATE_FIELD_NUMBER;
         hash = (53 * hash) + getRate().hashCode();
+        break;
+      case 10:
+        hash = (37 * hash) + POOL_FIELD_NUMBER;
+        hash = (53 * hash) + getPool().hashCode();
         break;
       case 0:
       default:
@@ -844,6 +904,9 @@ private static final long serialVersionUID = 0L;
       if (rateBuilder_ != null) {
         rateBuilder_.clear();
       }
+      if (poolBuilder_ != null) {
+        poolBuilder_.clear();
+      }
       causeCase_ = 0;
       cause_ = null;
       return this;
@@ -912,6 +975,10 @@ private static final long serialVersionUID = 0L;
       if (causeCase_ == 9 &&
           rateBuilder_ != null) {
         result.cause_ = rateBuilder_.build();
+      }
+      if (causeCase_ == 10 &&
+          poolBuilder_ != null) {
+        result.cause_ = poolBuilder_.build();
       }
     }
 
@@ -996,6 +1063,10 @@ private static final long serialVersionUID = 0L;
         }
         case RATE: {
           mergeRate(other.getRate());
+          break;
+        }
+        case POOL: {
+          mergePool(other.getPool());
           break;
         }
         case CAUSE_NOT_SET: {
@@ -1088,6 +1159,13 @@ private static final long serialVersionUID = 0L;
               causeCase_ = 9;
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getPoolFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              causeCase_ = 10;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2539,6 +2617,184 @@ private static final long serialVersionUID = 0L;
       causeCase_ = 9;
       onChanged();
       return rateBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PoolInTheWay, rowlock.v1.PoolInTheWay.Builder, rowlock.v1.PoolInTheWayOrBuilder> poolBuilder_;
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     * @return Whether the pool field is set.
+     */
+    @java.lang.Override
+    public boolean hasPool() {
+      return causeCase_ == 10;
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     * @return The pool.
+     */
+    @java.lang.Override
+    public rowlock.v1.PoolInTheWay getPool() {
+      if (poolBuilder_ == null) {
+        if (causeCase_ == 10) {
+          return (rowlock.v1.PoolInTheWay) cause_;
+        }
+        return rowlock.v1.PoolInTheWay.getDefaultInstance();
+      } else {
+        if (causeCase_ == 10) {
+          return poolBuilder_.getMessage();
+        }
+        return rowlock.v1.PoolInTheWay.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    public Builder setPool(rowlock.v1.PoolInTheWay value) {
+      if (poolBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        cause_ = value;
+        onChanged();
+      } else {
+        poolBuilder_.setMessage(value);
+      }
+      causeCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    public Builder setPool(
+        rowlock.v1.PoolInTheWay.Builder builderForValue) {
+      if (poolBuilder_ == null) {
+        cause_ = builderForValue.build();
+        onChanged();
+      } else {
+        poolBuilder_.setMessage(builderForValue.build());
+      }
+      causeCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    public Builder mergePool(rowlock.v1.PoolInTheWay value) {
+      if (poolBuilder_ == null) {
+        if (causeCase_ == 10 &&
+            cause_ != rowlock.v1.PoolInTheWay.getDefaultInstance()) {
+          cause_ = rowlock.v1.PoolInTheWay.newBuilder((rowlock.v1.PoolInTheWay) cause_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          cause_ = value;
+        }
+        onChanged();
+      } else {
+        if (causeCase_ == 10) {
+          poolBuilder_.mergeFrom(value);
+        } else {
+          poolBuilder_.setMessage(value);
+        }
+      }
+      causeCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    public Builder clearPool() {
+      if (poolBuilder_ == null) {
+        if (causeCase_ == 10) {
+          causeCase_ = 0;
+          cause_ = null;
+          onChanged();
+        }
+      } else {
+        if (causeCase_ == 10) {
+          causeCase_ = 0;
+          cause_ = null;
+        }
+        poolBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    public rowlock.v1.PoolInTheWay.Builder getPoolBuilder() {
+      return getPoolFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.PoolInTheWayOrBuilder getPoolOrBuilder() {
+      if ((causeCase_ == 10) && (poolBuilder_ != null)) {
+        return poolBuilder_.getMessageOrBuilder();
+      } else {
+        if (causeCase_ == 10) {
+          return (rowlock.v1.PoolInTheWay) cause_;
+        }
+        return rowlock.v1.PoolInTheWay.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A pool over the lock is in the way. The claim may wait there now, or come there later.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PoolInTheWay, rowlock.v1.PoolInTheWay.Builder, rowlock.v1.PoolInTheWayOrBuilder> 
+        getPoolFieldBuilder() {
+      if (poolBuilder_ == null) {
+        if (!(causeCase_ == 10)) {
+          cause_ = rowlock.v1.PoolInTheWay.getDefaultInstance();
+        }
+        poolBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.PoolInTheWay, rowlock.v1.PoolInTheWay.Builder, rowlock.v1.PoolInTheWayOrBuilder>(
+                (rowlock.v1.PoolInTheWay) cause_,
+                getParentForChildren(),
+                isClean());
+        cause_ = null;
+      }
+      causeCase_ = 10;
+      onChanged();
+      return poolBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

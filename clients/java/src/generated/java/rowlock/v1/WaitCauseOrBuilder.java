@@ -245,5 +245,32 @@ public interface WaitCauseOrBuilder extends
    */
   rowlock.v1.RateInTheWayOrBuilder getRateOrBuilder();
 
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   * @return Whether the pool field is set.
+   */
+  boolean hasPool();
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   * @return The pool.
+   */
+  rowlock.v1.PoolInTheWay getPool();
+  /**
+   * <pre>
+   * A pool over the lock is in the way. The claim may wait there now, or come there later.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PoolInTheWay pool = 10;</code>
+   */
+  rowlock.v1.PoolInTheWayOrBuilder getPoolOrBuilder();
+
   rowlock.v1.WaitCause.CauseCase getCauseCase();
 }

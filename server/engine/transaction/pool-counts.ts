@@ -1,0 +1,87 @@
+// Counts those who held before their pool was made: the walk. A pool limits from the first decision that knows it, but a server
+// with older rules grants without it. So the walk begins when every server has reported the rules with the pool, and is at each
+// lock with holders under it: a decision that reads such a claim counts it. Then the pool is whole. Any server may walk, and two
+// do no harm. proof/pools/README.md says why this is enough.
+
+import { partsOf } from "../../core/bounds.ts";
+import { type ClaimKey, isEntering, isSpend } from "../../core/claim.ts";
+import type { Command } from "../../core/command.ts";
+import type { GuardRow } from "../../core/lock.ts";
+import { levelAt, poolName, poolPrefix } from "../../core/pools.ts";
+import type { Store } from "../../storage/store.ts";
+import { COUNTED_CLAIMS_MAX, POOLS_LISTED_MAX } from "../engine-bounds.ts";
+import { lockSteps } from "../views/views.ts";
+import type { RulesInForce } from "./rules-in-force.ts";
+
+export interface PoolCountsOptions {
+  readonly store: Pick<Store, "list" | "limitRules" | "liveClaimsOf" | "poll" | "view">;
+  readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
+  readonly submit: (lockId: bigint, command: Command) => Promise<unknown>;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class PoolCounts {
+  readonly #options: PoolCountsOptions;
+  #underWay: Promise<void> | null = null;
+
+  constructor(options: PoolCountsOptions) {
+    this.#options = options;
+  }
+
+  /** Counts for all pools that are not whole. Resolves when it is over: some may be left for the next time. */
+  count(): Promise<void> {
+    this.#underWay ??= this.#countAll().finally(() => {
+      this.#underWay = null;
+    });
+    return this.#underWay;
+  }
+
+  /** The same in the background. */
+  begin(): void {
+    this.count().catch((error: unknown) => this.#options.onFailure("pools", error));
+  }
+
+  async #countAll(): Promise<void> {
+    const { store, rulesInForce } = this.#options;
+    const pools = await listPools(store);
+    const counting = pools.filter((pool) => pool.counting !== null);
+    if (counting.length === 0) return;
+    const { rulesRevision } = await store.poll([], 0);
+    const inForce = new Set((await store.limitRules()).map(({ poolId }) => poolId));
+    if ((await rulesInForce.everywhereAfter(rulesRevision - 1n)) > 0) return;
+    for (const pool of counting) if (inForce.has(pool.id)) await this.#countUnder(pool);
+  }
+
+  async #countUnder({ id, name, counting }: GuardRow): Promise<void> {
+    const { store, submit } = this.#options;
+    // This read waits for what other servers have committed, so that those after it see it, too.
+    await store.view(name, 0);
+    const query = { prefix: poolPrefix(name) ?? "", afterName: null, which: "busy" } as const;
+    for await (const locks of lockSteps(store, { ...query, max: Number.POSITIVE_INFINITY }))
+      for (const lock of locks) await this.#countAt(lock, id);
+    if (counting !== null) await submit(id, { verb: "end_counting", counting });
+  }
+
+  async #countAt({ id: lockId }: GuardRow, poolId: bigint): Promise<void> {
+    const { store, submit } = this.#options;
+    for (let after = 0n; ; ) {
+      const live = await store.liveClaimsOf(lockId, after, COUNTED_CLAIMS_MAX);
+      const uncounted = live.filter((claim) => {
+        return (claim.state === "held" || isEntering(claim)) && !isSpend(claim) && !levelAt(claim, poolId);
+      });
+      for (const claims of partsOf<ClaimKey>(uncounted, COUNTED_CLAIMS_MAX))
+        if (claims.length > 0) await submit(lockId, { verb: "advance", claims, countsPast: true });
+      const last = live.at(-1);
+      if (!last || live.length < COUNTED_CLAIMS_MAX) return;
+      after = last.ticketNumber;
+    }
+  }
+}
+
+/** The guard rows of all pools, in use or not, by the bytes of their prefixes. */
+export async function listPools(store: Pick<Store, "list">): Promise<GuardRow[]> {
+  const pools: GuardRow[] = [];
+  const query = { prefix: poolName(""), afterName: null, which: "all" } as const;
+  for await (const rows of lockSteps(store, { ...query, max: POOLS_LISTED_MAX })) pools.push(...rows);
+  return pools;
+}
