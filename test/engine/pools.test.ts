@@ -145,6 +145,23 @@ describe.each(testDatabases())("pools on $label", (database) => {
       expect(us - (atUs[0] ?? 0)).toBeGreaterThan(index * 50_000 - 25_000);
   });
 
+  test("a capture takes as many as the pool has room for, and one that waits hears of room in the pool", async () => {
+    const { setPool, hold, release, engine } = await start();
+    await setPool("p/*", { limit: 2 });
+    const names = ["p/jobs/1", "p/jobs/2", "p/jobs/3", "q/1"];
+    const input = {
+      ...{ target: { kind: "names" as const, names }, max: 4, terms: null, requestId: "" },
+      ...{ ttlUs: 30_000_000, owner: "", labels: {} },
+    };
+    const other = await hold("p/other");
+    const first = await engine.capture(input);
+    expect(first.leases.map(({ lockName }) => lockName).sort()).toEqual(["p/jobs/1", "q/1"]);
+    const ofPool = { ...input, target: { kind: "names" as const, names: ["p/jobs/2", "p/jobs/3"] } };
+    const waiting = engine.captureWhenFree(ofPool, new AbortController().signal);
+    await release(other);
+    expect((await waiting).leases).toHaveLength(1);
+  });
+
   test("two servers share a pool: what one gives back, a waiter at the other one gets", async () => {
     const { setPool, hold, wait, release, all } = await start(2);
     await setPool("p/*", { limit: 2 });
