@@ -13,7 +13,7 @@ import {
   type Fault,
   HANDS,
   isWatched,
-  POOL,
+  PATTERNED,
   PROMOTED,
   SEMAPHORE,
   type Step,
@@ -101,7 +101,11 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
 
 function isLosable({ rule, what }: Breach): boolean {
   // A limit that was lost lets in more than the one that clients know.
-  return LOSABLE.includes(rule) || [SEMAPHORE, POOL].some((lock) => what.startsWith(`${lock}: permit`));
+  return (
+    LOSABLE.includes(rule) ||
+    what.startsWith("pool ") ||
+    [SEMAPHORE, PATTERNED].some((lock) => what.startsWith(`${lock}: permit`))
+  );
 }
 
 const hop = ({ world }: House, ms: number) => world.hop(world.director, ms);
