@@ -94,6 +94,7 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     ...check(history, TTL_MS).filter((breach) => !(isLossy && isLosable(breach))),
     ...house.bugs.map((what) => ({ rule: "no server reports a bug", what })),
     ...house.database.misdated.map((what) => ({ rule: "no decision is older than its locks", what })),
+    ...house.database.stuck.map((what) => ({ rule: "nobody waits for a narrow pool with a wide one", what })),
     ...findings.map((what) => ({ rule: "the rows fit together", what })),
   ];
   return { seed, history, breaches, events: world.eventCount, ms: world.nowMs };

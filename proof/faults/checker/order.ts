@@ -8,9 +8,11 @@ import { poolsOver } from "./pool-settings.ts";
 export function order(history: History): Breach[] {
   const breaches: Breach[] = [];
   const limited = history.byLock("limit");
-  for (const [lock, listed] of history.byLock("list")) {
-    const isShared = limited.has(lock) || listed.some(({ mode }) => mode === "shared");
-    if (isShared && poolsOver(history, lock).length > 0) continue;
+  for (const [lock, all] of history.byLock("list")) {
+    const isPooled = poolsOver(history, lock).length > 0;
+    if (isPooled && (limited.has(lock) || all.some(({ mode }) => mode === "shared"))) continue;
+    // A spend takes no room of its lock.
+    const listed = isPooled ? all.filter(({ endReason }) => endReason !== "SPENT") : all;
     const byToken = [...listed].sort((a, b) => (BigInt(a.token) < BigInt(b.token) ? -1 : 1));
     for (const [index, claim] of byToken.entries()) {
       const before = byToken[index - 1];

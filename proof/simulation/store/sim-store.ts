@@ -447,6 +447,7 @@ class SimStore {
   #writeAndCommit(transaction: Transaction): void {
     this.#handle.inTransaction(() => this.#write(transaction));
     this.#lookAtDate(transaction);
+    this.#lookAtLevels(transaction);
   }
 
   /**
@@ -460,6 +461,21 @@ class SimStore {
       if (clock.nowUs >= leastUs) continue;
       const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
       this.#database.misdated.push(`${at}: ${leastUs - clock.nowUs} us before it had its locks`);
+    }
+  }
+
+  /** Notes claims that wait at a pool and have a wider one: two of them may wait for each other. */
+  #lookAtLevels({ rounds }: Transaction): void {
+    for (const { writes, read } of rounds) {
+      const widthOf = (id: bigint) =>
+        read.loaded.pools?.get(id)?.lock.name.length ?? Number.POSITIVE_INFINITY;
+      for (const { levels, ...claim } of [...writes.added, ...writes.changed]) {
+        const waits = levels?.find(({ state }) => state === "waits");
+        const has = levels?.filter(({ state }) => state === "has") ?? [];
+        if (!waits || has.every(({ poolId }) => widthOf(poolId) > widthOf(waits.poolId))) continue;
+        const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
+        this.#database.stuck.push(`${at}: claim ${keyText(claim)} waits at a pool, and has a wider one`);
+      }
     }
   }
 
