@@ -281,9 +281,13 @@ class SimStore {
     try {
       await this.#decideAll(transaction, plan, decide, cached, overMs);
     } catch (error) {
-      // ROLLBACK, or the end of the connection; neither is waited for here.
-      if (!transaction.isOver && !isLeftToCommit(transaction))
-        this.#world.at(database.process, this.#tripMs(), () => transaction.end());
+      if (!transaction.isOver && !isLeftToCommit(transaction)) {
+        // The end of the connection is not waited for here, nor is ROLLBACK, after which a server rests before it tries again.
+        if (error instanceof StoreError)
+          this.#world.at(database.process, this.#tripMs(), () => transaction.end());
+        // ROLLBACK: a decision that needs other rows begins anew at once.
+        else await this.#away(async () => transaction.end()).catch(() => {});
+      }
       if (!isRowLocked(error)) {
         this.#cache.doubt(idsOf(plan));
         if (cached) this.#handle.clock.doubt(monotonicUs());
