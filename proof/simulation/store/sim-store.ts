@@ -390,7 +390,7 @@ class SimStore {
     const ids = [...loaded.locks.keys()].sort((a, b) => (a < b ? -1 : 1));
     const first = transaction.rounds[0] as Transaction["rounds"][number];
     const { locks, pools = [] } = first.writes;
-    const assumed = this.#planted.trustsOldPools ? locks : [...locks, ...pools];
+    const assumed = this.#planted.trustsOldPools ? locks : [...locks, ...pools.map(({ lock }) => lock)];
     for (const id of this.#planted.trustsOldPools ? ids : [...ids, ...(plan.pools ?? [])])
       await this.#lock(transaction, id, plan.impatient === true);
     for (const lock of assumed) {
@@ -614,7 +614,7 @@ function copyOf(writes: Writes): Writes {
   return {
     ...writes,
     locks: writes.locks.map((lock) => ({ ...lock })),
-    pools: writes.pools?.map((pool) => ({ ...pool })) ?? [],
+    pools: writes.pools?.map((pool) => ({ ...pool, lock: { ...pool.lock } })) ?? [],
     added: writes.added.map((claim) => ({ ...claim })),
     changed: writes.changed.map((claim) => ({ ...claim })),
   };
