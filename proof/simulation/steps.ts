@@ -332,6 +332,9 @@ export function isPooled(seed: number): boolean {
 const POOLED_HOLDS_SHARE = 0.6;
 /** Beside those that take the place of other steps. */
 const POOLED_HOLDS = 14;
+const CALM_SHARE = 0.15;
+const CALM_HOLDS = 50;
+const MANY_LIMIT = 20;
 const POOLED_SPENDS_SHARE = 0.15;
 const POOLED_TASKS = 12;
 const POOL_LIMITS = [0, 1, 1, 2, 2, 3, 3, 4, 5];
@@ -339,35 +342,54 @@ const POOL_RATED_SHARE = 0.25;
 const POOL_REMOVED_SHARE = 0.15;
 
 function withPools(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
+  if (!isNarrow && chance() < CALM_SHARE) return calmSteps(chance);
   const world = isNarrow ? IN_TREE : oneOf(POOLED_WORLDS, chance);
   const withinMs = isNarrow ? NARROW_MS : FOR_MS;
-  const someone = (fromMs: number, untilMs: number): OfClient => ({
-    hand: Math.floor(chance() * CLIENTS * HANDS),
-    atMs: between(chance, fromMs, untilMs),
-  });
   const { locks } = world;
   const pooled = steps.map((step) => {
     const mayBe = locks.length > 0 && step.do !== "fault" && (isNarrow || step.do === "hold");
     return mayBe && chance() < POOLED_HOLDS_SHARE ? pooledStep(step, locks, chance) : step;
   });
   const more: Step[] = Array.from({ length: locks.length > 0 ? POOLED_HOLDS : POOLED_TASKS }, (_, index) => {
-    const base = someone(0, withinMs);
+    const base = someone(0, withinMs, chance);
     if (locks.length > 0) return pooledStep(base, locks, chance);
     return chance() < 0.4 ? make(base, steps.length + index, chance) : work(base, chance);
   });
-  const limits: Step[] = (locks === TREE ? MANY : []).flatMap((lock) =>
-    [someone(0, 30), ...(chance() < 0.3 ? [someone(0, withinMs)] : [])].map((base, index) => {
-      const limit = index === 0 ? 5 : Math.floor(chance() * 6);
-      return { ...base, do: "limit" as const, lock, limit };
-    }),
-  );
   const pools = [world.wide, world.narrow].flatMap((target) => {
-    const madeMs = chance() < 0.5 ? 300 : withinMs * 0.6;
-    const first = { ...setPool(someone(0, madeMs), target, chance) };
+    const first = setPool(someone(0, chance() < 0.5 ? 300 : withinMs * 0.6, chance), target, chance);
     const changes = Math.floor(chance() * 5);
-    return [first, ...Array.from({ length: changes }, () => setPool(someone(0, withinMs), target, chance))];
+    return [
+      first,
+      ...Array.from({ length: changes }, () => setPool(someone(0, withinMs, chance), target, chance)),
+    ];
   });
-  return [...pooled, ...more, ...limits, ...pools];
+  return [...pooled, ...more, ...(locks === TREE ? limitsOfMany(withinMs, chance) : []), ...pools];
+}
+
+/** Nothing fails, and the pools stay as they are made: so it shows who waits for longer than those that came later. */
+function calmSteps(chance: Chance): Step[] {
+  const holds = Array.from({ length: CALM_HOLDS }, () => {
+    const lock = oneOf([...TREE, ...MANY, ...MANY], chance);
+    return pooledStep(someone(0, FOR_MS, chance), [lock], chance);
+  });
+  const pools = [IN_TREE.wide, IN_TREE.narrow].map((target) => {
+    const { hand, atMs } = someone(0, 30, chance);
+    return { hand, atMs, do: "pool" as const, target, limit: oneOf([2, 3, 3], chance), rate: null };
+  });
+  return [...holds, ...limitsOfMany(0, chance), ...pools];
+}
+
+/** `changesMs`: they may change until then; 0: they stay. */
+function limitsOfMany(changesMs: number, chance: Chance): Step[] {
+  return MANY.flatMap((lock) => {
+    const usual = { ...someone(0, 30, chance), do: "limit" as const, lock, limit: MANY_LIMIT };
+    if (changesMs === 0 || chance() >= 0.3) return [usual];
+    return [usual, { ...usual, ...someone(0, changesMs, chance), limit: Math.floor(chance() * 6) }];
+  });
+}
+
+function someone(fromMs: number, untilMs: number, chance: Chance): OfClient {
+  return { hand: Math.floor(chance() * CLIENTS * HANDS), atMs: between(chance, fromMs, untilMs) };
 }
 
 function pooledStep({ hand, atMs }: OfClient, locks: readonly string[], chance: Chance): ClientStep {
