@@ -1,5 +1,6 @@
 // What each fault does to a run, and how it is mended.
 
+import { poolName } from "../../server/core/pools.ts";
 import type { House } from "./house.ts";
 import type { Fault, FaultKind } from "./steps.ts";
 import { CLIENTS, LOCKS } from "./steps.ts";
@@ -87,6 +88,9 @@ export const STRIKES: Readonly<Record<FaultKind, Strike>> = {
   "COMMITs come late": (house, { force }) => moreOften(house, "late", force),
   deadlocks: (house, { force }) => moreOften(house, "deadlock", force),
   "somebody holds a guard row": ({ database }, { force }) => {
+    const pools = database.rows.statements.read("ids", POOL_IDS, []);
+    const pool = pools[Math.floor(force * 2 * pools.length)];
+    if (pool) return holdRow(database, pool[0] as bigint);
     const name = LOCKS[Math.floor(force * LOCKS.length)] as string;
     const [row] = database.rows.statements.read("id", "SELECT id FROM rowlock_lock WHERE name = ?", [
       Buffer.from(name),
@@ -117,6 +121,9 @@ export const STRIKES: Readonly<Record<FaultKind, Strike>> = {
     return () => database.promote();
   },
 };
+
+const POOL_IDS = `SELECT id FROM rowlock_lock WHERE name >= x'${Buffer.from(poolName("")).toString("hex")}'
+  AND name < x'01' ORDER BY id`;
 
 type LuckKind = "cut" | "answerLost" | "late" | "deadlock";
 

@@ -12,9 +12,10 @@ import {
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { poolsOf } from "../faults/checker/pool-settings.ts";
 import { wronglyRested } from "../faults/checker/rests.ts";
 import { msOf, ttlOf, usOf } from "../faults/clients/kept-lease.ts";
-import type { Mode, Noted, Rate } from "../faults/history/history.ts";
+import type { History, Mode, Noted, Rate } from "../faults/history/history.ts";
 import { SimClient, sleep } from "./clients/client.ts";
 import type { House } from "./house.ts";
 import { BRIEF } from "./servers/server.ts";
@@ -28,6 +29,8 @@ const WATCHED_MS = 3_000;
 const HEALED_MS = TTL_MS + 6_000;
 const LOOK_MS = 400;
 const FINDINGS_MAX = 20;
+/** The limit of pools at the end. */
+const RESUMED = 3;
 const WATCH_AGAIN_MS = 50;
 
 type Told = ReadonlyMap<string, { readonly lastToken: string; readonly holders: number }>;
@@ -92,6 +95,7 @@ export async function finals(
   watches: readonly (() => Told)[],
 ): Promise<string[]> {
   const { world, history } = house;
+  await resume(history, client);
   const rested = wronglyRested(history);
   const tasks = history.of("make").map(({ task }) => task);
   const awaited = tasks.filter((task) => !rested.has(task));
@@ -148,6 +152,7 @@ export async function finals(
       }
     }
   }
+  await lookAtPools(house, client, untilMs);
   await list(house, client);
   await note(house, client);
   const [server] = house.network.servers;
@@ -176,6 +181,44 @@ async function look({ world }: House, client: SimClient, name: string) {
     version: record ? String(record.version) : null,
     attemptsLeft: record?.attemptsLeft ?? null,
   };
+}
+
+/** Lets go on who waits at a pool: at one that is paused, tasks would stay for ever. */
+async function resume(history: History, client: SimClient): Promise<void> {
+  for (const { target, limit, rate } of await poolsInForce(history, client))
+    if (limit === 0 || rate) await client.setPool({ target, limit: RESUMED, rate: null });
+}
+
+async function lookAtPools({ world, history }: House, client: SimClient, untilMs: number): Promise<void> {
+  let pools = await poolsInForce(history, client);
+  for (
+    ;
+    pools.some(({ isWhole }) => !isWhole) && world.nowMs <= untilMs;
+    pools = await poolsInForce(history, client)
+  )
+    await sleep(LOOK_MS);
+  const call = { did: "final pool", who: client.name, startMs: world.nowMs, endMs: world.nowMs } as const;
+  const none = { limit: null, rate: null, permits: 0, waiting: 0, isWhole: true };
+  for (const target of poolsOf(history))
+    history.add({ ...call, ...none, target, ...pools.find((pool) => pool.target === target) });
+}
+
+async function poolsInForce(history: History, client: SimClient) {
+  // Most runs have none.
+  if (poolsOf(history).length === 0) return [];
+  const { limits } = await client.calls.repeat("listLimits", { pageSize: PAGE });
+  return limits.flatMap(({ target, limit, rateOnly, rate, use }) =>
+    target.case === "pool"
+      ? {
+          target: target.value,
+          limit: rateOnly ? null : limit,
+          rate: rateOf(rate),
+          permits: Number(use?.heldPermits),
+          waiting: use?.waiterCount ?? 0,
+          isWhole: use?.counting === false,
+        }
+      : [],
+  );
 }
 
 /** All leases that are kept, as a client that lists them is told. */
@@ -219,7 +262,8 @@ async function note({ world, history }: House, client: SimClient): Promise<void>
     const answer = await client.calls.repeat("listChanges", { pageSize: PAGE, pageToken });
     for (const { target, what } of answer.changes) {
       const call = { did: "note", who: client.name, startMs, endMs: world.nowMs } as const;
-      notes.push({ ...call, target: target.value ?? "", ...noted(what) });
+      const ofPool = target.case === "pool" && { kind: "pool" };
+      notes.push({ ...call, target: target.value ?? "", ...noted(what), ...ofPool });
     }
     pageToken = answer.nextPageToken;
     if (pageToken === "") break;

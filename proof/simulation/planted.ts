@@ -146,6 +146,80 @@ export const DIFFERENCES: readonly Difference[] = [
       },
     ],
   },
+  { fault: "writes pools that it remembers and others have changed", store: { trustsOldPools: true } },
+  {
+    fault: "gives nothing of a pool back for a lease that expires",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "  giveAllBack(draft.pools, claim);\n  // Somebody",
+        to: '  if (reason !== "expired") giveAllBack(draft.pools, claim);\n  // Somebody',
+      },
+    ],
+  },
+  {
+    fault: "keeps the wider permits of a claim that comes back",
+    patches: [
+      {
+        file: "core/levels.ts",
+        from: "    if (width <= pool.width) giveBack(",
+        to: "    if (width === pool.width) giveBack(",
+      },
+    ],
+  },
+  {
+    fault: "lets claims go on at a pool whatever is given there",
+    patches: [
+      {
+        file: "core/pools.ts",
+        from: "Number.POSITIVE_INFINITY : limit - heldPermits;",
+        to: "Number.POSITIVE_INFINITY : limit + 0 * heldPermits;",
+      },
+    ],
+  },
+  {
+    fault: "lets claims go on at a pool without keeping what those before them need",
+    patches: [
+      {
+        file: "core/pools.ts",
+        from: "      left -= waiter.room;\n      if (left < 0) return;",
+        to: "      if (waiter.room > left) continue;",
+      },
+    ],
+  },
+  {
+    fault: "counts no earlier holders of the first lock under a new pool",
+    patches: [
+      {
+        file: "engine/transaction/pool-counts.ts",
+        from: "      for (const lock of locks) await",
+        to: "      for (const lock of locks.slice(1)) await",
+      },
+    ],
+  },
+  {
+    fault: "takes nothing of a pool's rate for grants after a wait",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: "    if (lock?.rate) lock.rateUntilUs = afterTaking(",
+        to: "    if (lock?.rate && claim.deadlineUs === null) lock.rateUntilUs = afterTaking(",
+      },
+    ],
+  },
+  {
+    fault: "takes a pool's rate again for a request that is repeated",
+    patches: [
+      {
+        file: "core/decide.ts",
+        from: '  else if (claim.state === "held") confirm(draft, claim);\n  return asItIs(claim);',
+        to: `  else if (claim.state === "held") confirm(draft, claim);
+  for (const { lock } of poolsOverLock(draft))
+    if (lock.rate) lock.rateUntilUs += (claim.permits * lock.rate.perUs) / lock.rate.permits;
+  return asItIs(claim);`,
+      },
+    ],
+  },
   {
     fault: "does not notice a fail-over",
     patches: [

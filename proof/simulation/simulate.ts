@@ -13,7 +13,7 @@ import {
   type Fault,
   HANDS,
   isWatched,
-  POOL,
+  PATTERNED,
   PROMOTED,
   SEMAPHORE,
   type Step,
@@ -94,6 +94,7 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     ...check(history, TTL_MS).filter((breach) => !(isLossy && isLosable(breach))),
     ...house.bugs.map((what) => ({ rule: "no server reports a bug", what })),
     ...house.database.misdated.map((what) => ({ rule: "no decision is older than its locks", what })),
+    ...house.database.stuck.map((what) => ({ rule: "nobody waits for a narrow pool with a wide one", what })),
     ...findings.map((what) => ({ rule: "the rows fit together", what })),
   ];
   return { seed, history, breaches, events: world.eventCount, ms: world.nowMs };
@@ -101,7 +102,11 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
 
 function isLosable({ rule, what }: Breach): boolean {
   // A limit that was lost lets in more than the one that clients know.
-  return LOSABLE.includes(rule) || [SEMAPHORE, POOL].some((lock) => what.startsWith(`${lock}: permit`));
+  return (
+    LOSABLE.includes(rule) ||
+    what.startsWith("pool ") ||
+    [SEMAPHORE, PATTERNED].some((lock) => what.startsWith(`${lock}: permit`))
+  );
 }
 
 const hop = ({ world }: House, ms: number) => world.hop(world.director, ms);

@@ -14,8 +14,8 @@ export const TTL_MS = 2_000;
 export const MUTEXES = ["mutex/0", "mutex/1"];
 export const SEMAPHORE = "semaphore";
 export const READ_WRITE = "read-write";
-/** Its limit is set for the pattern `pool/*`. */
-export const POOL = "pool/0";
+/** Its limit is set for the pattern `each/*`. */
+export const PATTERNED = "each/0";
 export const COUNTERS = ["counter/0", "counter/1"];
 /** A counter that is also deleted. */
 export const ERASED = "counter/erased";
@@ -23,21 +23,52 @@ export const TASKS = "task/";
 const BRIEFS = [`${BRIEF}0`, `${BRIEF}1`];
 /** Its leases are also ended by force. */
 export const FORCED = "forced";
-export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, POOL, FORCED, ...BRIEFS];
+export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, PATTERNED, FORCED, ...BRIEFS];
 
 /** Only spent. */
 export const SPENT = "spent/0";
 /** Only spent, and its rate is set for the pattern `paced/*`. */
 export const PACED = "paced/0";
 /** What gets rates. Those behind the first two only in some worlds, and what they match is also held. */
-export const RATED = [SPENT, "paced/*", SEMAPHORE, "pool/*", MUTEXES[1] as string, `${BRIEF}*`, `${TASKS}*`];
-const SPENDABLE = [SPENT, SPENT, SPENT, PACED, PACED, SEMAPHORE, POOL, MUTEXES[1] as string, `${BRIEF}0`];
+export const RATED = [SPENT, "paced/*", SEMAPHORE, "each/*", MUTEXES[1] as string, `${BRIEF}*`, `${TASKS}*`];
+const SPENDABLE = [
+  SPENT,
+  SPENT,
+  SPENT,
+  PACED,
+  PACED,
+  SEMAPHORE,
+  PATTERNED,
+  MUTEXES[1] as string,
+  `${BRIEF}0`,
+];
 /** A permit takes longer to come back than what servers do not know of the clock. */
 const RATES: readonly Rate[] = [
   { permits: 2, perMs: 1_000, burst: 2 },
   { permits: 1, perMs: 1_000, burst: 3 },
   { permits: 5, perMs: 2_000, burst: 2 },
   { permits: 1, perMs: 2_000, burst: 1 },
+];
+
+/** Under the pools of most runs that have some. */
+const TENANT = ["tree/acme/0", "tree/acme/1", "tree/acme/2", "tree/acme/read-write", "tree/acme/many"];
+const TREE = [...TENANT, "tree/0", "tree/1", "tree/2", "tree/many"];
+const MANY = ["tree/acme/many", "tree/many"];
+
+/** A pool, one within it, and what is held under them. */
+interface PooledWorld {
+  readonly wide: string;
+  readonly narrow: string;
+  readonly locks: readonly string[];
+}
+const IN_TREE: PooledWorld = { wide: "tree/*", narrow: "tree/acme/*", locks: TREE };
+const POOLED_WORLDS: readonly PooledWorld[] = [
+  IN_TREE,
+  IN_TREE,
+  IN_TREE,
+  { wide: `${TASKS}*`, narrow: `${TASKS}1*`, locks: [] },
+  { wide: `${BRIEF}*`, narrow: `${BRIEF}0*`, locks: BRIEFS },
+  { wide: "mutex/*", narrow: "mutex/1*", locks: MUTEXES },
 ];
 
 /** `hand`: who does it, `atMs`: not before. */
@@ -71,6 +102,13 @@ export interface SetLimit extends OfClient {
 export interface SetRate extends OfClient {
   readonly do: "rate";
   readonly target: string;
+  readonly rate: Rate | null;
+}
+/** Sets a pool; null for both removes it. */
+export interface SetPool extends OfClient {
+  readonly do: "pool";
+  readonly target: string;
+  readonly limit: number | null;
   readonly rate: Rate | null;
 }
 export interface Spend extends OfClient {
@@ -114,7 +152,7 @@ export interface Work extends OfClient {
   /** As in Hold. */
   readonly firstMs?: number;
 }
-export type ClientStep = Hold | Spend | Count | SetLimit | SetRate | Force | Erase | Make | Work;
+export type ClientStep = Hold | Spend | Count | SetLimit | SetRate | SetPool | Force | Erase | Make | Work;
 
 /** `forMs`: until it is mended. */
 export interface Fault {
@@ -215,7 +253,8 @@ export function stepsOf(seed: number): Step[] {
   for (let count = 0; count < faults; count++) steps.push(fault(oneOf(kinds, chance), chance));
   if (isPromoted) steps.push(fault(PROMOTED, chance));
   if (isClockSet) steps.push(fault(CLOCK_SET, chance));
-  const all = isRated(seed) ? withRates(steps, narrow !== undefined, chanceOf(seed, "rates")) : steps;
+  const rated = isRated(seed) ? withRates(steps, narrow !== undefined, chanceOf(seed, "rates")) : steps;
+  const all = isPooled(seed) ? withPools(rated, narrow !== undefined, chanceOf(seed, "pools")) : rated;
   return inHaste(all, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
 }
 
@@ -281,6 +320,102 @@ function spend(base: OfClient, lock: string, chance: Chance): Spend {
   };
 }
 
+/** In this share of all runs some locks are under pools. */
+const POOLED_SHARE = 0.35;
+/** Chosen so that those seeds have none which show something else. */
+const POOLED_PART = "with-pools 27";
+
+export function isPooled(seed: number): boolean {
+  return chanceOf(seed, POOLED_PART)() < POOLED_SHARE;
+}
+
+const POOLED_HOLDS_SHARE = 0.6;
+/** Beside those that take the place of other steps. */
+const POOLED_HOLDS = 14;
+const CALM_SHARE = 0.15;
+const CALM_HOLDS = 50;
+const MANY_LIMIT = 20;
+const POOLED_SPENDS_SHARE = 0.15;
+const POOLED_TASKS = 12;
+const POOL_LIMITS = [0, 1, 1, 2, 2, 3, 3, 4, 5];
+const POOL_RATED_SHARE = 0.25;
+const POOL_REMOVED_SHARE = 0.15;
+
+function withPools(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
+  if (!isNarrow && chance() < CALM_SHARE) return calmSteps(chance);
+  const world = isNarrow ? IN_TREE : oneOf(POOLED_WORLDS, chance);
+  const withinMs = isNarrow ? NARROW_MS : FOR_MS;
+  const { locks } = world;
+  const pooled = steps.map((step) => {
+    const mayBe = locks.length > 0 && step.do !== "fault" && (isNarrow || step.do === "hold");
+    return mayBe && chance() < POOLED_HOLDS_SHARE ? pooledStep(step, locks, chance) : step;
+  });
+  const more: Step[] = Array.from({ length: locks.length > 0 ? POOLED_HOLDS : POOLED_TASKS }, (_, index) => {
+    const base = someone(0, withinMs, chance);
+    if (locks.length > 0) return pooledStep(base, locks, chance);
+    return chance() < 0.4 ? make(base, steps.length + index, chance) : work(base, chance);
+  });
+  const pools = [world.wide, world.narrow].flatMap((target) => {
+    const first = setPool(someone(0, chance() < 0.5 ? 300 : withinMs * 0.6, chance), target, chance);
+    const changes = Math.floor(chance() * 5);
+    return [
+      first,
+      ...Array.from({ length: changes }, () => setPool(someone(0, withinMs, chance), target, chance)),
+    ];
+  });
+  return [...pooled, ...more, ...(locks === TREE ? limitsOfMany(withinMs, chance) : []), ...pools];
+}
+
+/** Nothing fails, and the pools stay as they are made: so it shows who waits for longer than those that came later. */
+function calmSteps(chance: Chance): Step[] {
+  const holds = Array.from({ length: CALM_HOLDS }, () => {
+    const lock = oneOf([...TREE, ...MANY, ...MANY], chance);
+    return pooledStep(someone(0, FOR_MS, chance), [lock], chance);
+  });
+  const pools = [IN_TREE.wide, IN_TREE.narrow].map((target) => {
+    const { hand, atMs } = someone(0, 30, chance);
+    return { hand, atMs, do: "pool" as const, target, limit: oneOf([2, 3, 3], chance), rate: null };
+  });
+  return [...holds, ...limitsOfMany(0, chance), ...pools];
+}
+
+/** `changesMs`: they may change until then; 0: they stay. */
+function limitsOfMany(changesMs: number, chance: Chance): Step[] {
+  return MANY.flatMap((lock) => {
+    const usual = { ...someone(0, 30, chance), do: "limit" as const, lock, limit: MANY_LIMIT };
+    if (changesMs === 0 || chance() >= 0.3) return [usual];
+    return [usual, { ...usual, ...someone(0, changesMs, chance), limit: Math.floor(chance() * 6) }];
+  });
+}
+
+function someone(fromMs: number, untilMs: number, chance: Chance): OfClient {
+  return { hand: Math.floor(chance() * CLIENTS * HANDS), atMs: between(chance, fromMs, untilMs) };
+}
+
+function pooledStep({ hand, atMs }: OfClient, locks: readonly string[], chance: Chance): ClientStep {
+  const base = { hand, atMs };
+  const lock = oneOf(locks, chance);
+  const permits = MANY.includes(lock) ? 1 + Math.floor(chance() * 3) : 1;
+  if (chance() < POOLED_SPENDS_SHARE) return { ...spend(base, lock, chance), permits };
+  const kind = chance();
+  return {
+    ...hold(base, chance),
+    lock,
+    mode: !lock.endsWith("read-write") ? "permit" : chance() < 0.4 ? "exclusive" : "shared",
+    permits,
+    waitMs: kind < 0.25 ? 0 : kind < 0.8 ? between(chance, 100, 4_000) : between(chance, 8_000, 12_000),
+    holdMs: chance() < 0.25 ? between(chance, 500, 3_000) : between(chance, 0, 300),
+  };
+}
+
+function setPool(base: OfClient, target: string, chance: Chance): SetPool {
+  const kind = chance();
+  if (kind < POOL_REMOVED_SHARE) return { ...base, do: "pool", target, limit: null, rate: null };
+  const rate = chance() < POOL_RATED_SHARE ? oneOf(RATES, chance) : null;
+  const limit = rate && chance() < 0.4 ? null : oneOf(POOL_LIMITS, chance);
+  return { ...base, do: "pool", target, limit, rate };
+}
+
 function inHaste(steps: readonly Step[], chance: Chance): Step[] {
   return steps.map((step) => {
     const mayBe = step.do === "hold" || step.do === "spend" || step.do === "work";
@@ -318,7 +453,7 @@ function clientStep(base: OfClient, index: number, chance: Chance): ClientStep {
   if (kind < 0.7) return { ...base, do: "count", lock: oneOf([...COUNTERS, ERASED], chance) };
   if (kind < 0.72) return { ...base, do: "erase" };
   if (kind < 0.79) {
-    const lock = oneOf([SEMAPHORE, POOL], chance);
+    const lock = oneOf([SEMAPHORE, PATTERNED], chance);
     return { ...base, do: "limit", lock, limit: Math.floor(chance() * 4) };
   }
   if (kind < 0.82) return { ...base, do: "force", lock: FORCED };
@@ -342,7 +477,7 @@ function restMs(chance: Chance): number {
 
 function hold(base: OfClient, chance: Chance): Hold {
   const lock = oneOf(LOCKS, chance);
-  const isSemaphore = lock === SEMAPHORE || lock === POOL;
+  const isSemaphore = lock === SEMAPHORE || lock === PATTERNED;
   return {
     ...base,
     do: "hold",

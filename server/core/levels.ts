@@ -118,8 +118,9 @@ function levelsOf(draft: Draft, { levels }: Claim): Pool[] {
 /** Whether the claim has the level, or need not have it. If not, it waits there now, or has ended. */
 function passes(draft: Draft, claim: Claim, pool: Pool): boolean {
   if (has(claim, pool)) {
-    if (pool.isOverLimit) comeBack(draft, claim, pool);
-    return !pool.isOverLimit;
+    if (!pool.isOverLimit) return true;
+    comeBack(draft, claim, pool);
+    return false;
   }
   // It came past before the pool was made. Whoever counts the holders counts it, too.
   if (pool.isLeaving || isPast(draft, claim, pool)) return true;

@@ -99,6 +99,22 @@ describe.each(testDatabases())("pools on $label", (database) => {
     expect((await store.limitRules()).every(({ poolId }) => !poolId)).toBe(true);
   });
 
+  test("a claim on its way comes back to a pool that was paused behind it, and takes its permit again later", async () => {
+    const { setPool, pool, hold, wait, release, engine } = await start();
+    await setPool("p/*", { limit: 1 });
+    await setPool("p/acme/*", { limit: 1 });
+    const before = await hold("p/other");
+    const c = await wait("p/acme/1");
+    expect(c.place).toMatchObject({ pool: "p/*" });
+    await setPool("p/acme/*", { limit: 0 });
+    await release(before);
+    await expect.poll(async () => await engine.place(c.claim)).toMatchObject({ ahead: 0, pool: "p/acme/*" });
+    expect(await pool("p/acme/*")).toEqual({ heldPermits: 0, holders: 0, waiting: 1 });
+    await setPool("p/acme/*", { limit: 1 });
+    expect((await c.toldClaim).claim.state).toBe("held");
+    expect(await pool("p/acme/*")).toEqual({ heldPermits: 1, holders: 1, waiting: 0 });
+  });
+
   test("who held before the pool was made is counted", async () => {
     const { setPool, hold, wait, pool, release, store } = await start();
     const before = [await hold("p/a"), await hold("p/b"), await hold("p/c")];

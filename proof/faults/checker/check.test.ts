@@ -18,6 +18,8 @@ const USUAL = {
   again: { lock: "a", requestId: "x", outcome: "granted" },
   limit: { lock: "a", outcome: "done" },
   rate: { target: "a", rate: RATE, outcome: "done" },
+  pool: { target: "p/*", limit: 1, rate: null, outcome: "done", isEverywhere: true },
+  whole: { target: "p/*" },
   force: { lock: "a", outcome: "done", ended: 0 },
   count: { lock: "n", outcome: "done" },
   read: { lock: "n" },
@@ -41,6 +43,7 @@ const USUAL = {
     version: null,
     attemptsLeft: null,
   },
+  "final pool": { target: "p/*", limit: 1, rate: null, permits: 0, waiting: 0, isWhole: true },
   watch: { lock: "a", lastToken: "1", holders: 0 },
   list: { lock: "a", state: "ended", mode: "permit", permits: 1 },
   note: { kind: "limit", target: "a", before: "", after: "" },
@@ -176,6 +179,9 @@ const state = (status: number, version: number) => `{"status":"${status}","versi
 const held = (token: string, more: object = {}): Short => ({ did: "hold", token, endMs: NEVER_MS, ...more });
 
 const rated: Short = { did: "rate" };
+const pool: Short = { did: "pool" };
+const removed: Short = { did: "pool", limit: null };
+const inPool = { lock: "p/a" } as const;
 const spent = (token: string, more: object = {}): Short => ({ did: "acquire", spends: true, token, ...more });
 
 describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
@@ -192,6 +198,17 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       [{ did: "limit", limit: 0 }, held("1")],
       // Ended by force before the second one, and the third one is not.
       [held("1"), { did: "force", ended: 1 }, held("2"), held("3")],
+      // Under a pool.
+      [pool, held("1", inPool), held("1", { lock: "p/b" })],
+      [pool, held("1", { ...inPool, mode: "shared" }), held("2", { ...inPool, mode: "shared" })],
+      [
+        { ...pool, limit: 2 },
+        pool,
+        held("1", { ...inPool, permits: 2 }),
+        { did: "limit", ...inPool, limit: 2 },
+      ],
+      // Held before there was the pool, which counts all holders.
+      [held("1", inPool), pool, { did: "whole" }, held("1", { lock: "p/b" })],
     ],
   ],
   [
@@ -286,8 +303,26 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
         { ...listed, token: "2", ticket: "2", startMs: 60, endMs: 61 },
         spent("3", { startMs: 50, endMs: 55 }),
       ],
+      // Of a pool, by several locks under it.
+      [
+        { ...pool, rate: RATE },
+        { did: "whole" },
+        spent("1", { lock: "p/a" }),
+        spent("1", { lock: "p/b" }),
+        spent("2", { lock: "p/a" }),
+      ],
     ],
   ],
+  [
+    "a paused pool grants nothing",
+    [
+      [
+        { ...pool, limit: 0 },
+        { did: "acquire", token: "1", ...inPool },
+      ],
+    ],
+  ],
+  ["a new pool is whole soon", [[pool, { did: "final pool", isWhole: false }]]],
   [
     "a spend is paid once",
     [
@@ -566,6 +601,53 @@ test.each<[why: string, ...told: Short[]]>([
   ["time passes", rated, spent("1", { permits: 2 }), spent("2", { startMs: 700, endMs: 801 })],
 ])("a rate is not broken if %s", (_, ...told) => {
   expect(rulesBroken(...told)).not.toContain("never granted faster than allowed");
+});
+
+test.each<[why: string, ...told: Short[]]>([
+  ["it was made meanwhile", held("1", inPool), pool, held("1", { lock: "p/b" })],
+  ["another name", pool, held("1", { lock: "q/a" }), held("1", { lock: "q/b" })],
+  [
+    "some servers may not know of it",
+    { ...pool, isEverywhere: false },
+    held("1", inPool),
+    held("1", { lock: "p/b" }),
+  ],
+  [
+    "it may be removed later",
+    { ...removed, outcome: "unknown" },
+    pool,
+    held("1", inPool),
+    held("1", { lock: "p/b" }),
+  ],
+  ["it was removed", pool, removed, held("1", inPool), held("1", { lock: "p/b" })],
+  ["it was lowered meanwhile", { ...pool, limit: 2 }, held("1", inPool), held("1", { lock: "p/b" }), pool],
+  [
+    "its limit may have been higher",
+    pool,
+    { ...pool, limit: 2, outcome: "unknown" },
+    held("1", inPool),
+    held("1", { lock: "p/b" }),
+  ],
+])("a pool is not broken by holders if %s", (_, ...told) => {
+  expect(rulesBroken(...told)).not.toContain("never held more often than allowed");
+});
+
+test("whoever waits under a pool is granted while there is room", () => {
+  const waits = {
+    did: "acquire",
+    outcome: "refused",
+    reason: "TIMED_OUT",
+    startMs: 10,
+    endMs: 30_000,
+    ...inPool,
+  } as const;
+  const other = held("1", { lock: "p/b", endMs: 30_000 });
+  const rule = "nobody waits for ever for what is free";
+  expect(rulesBroken(pool, waits)).toContain(rule);
+  expect(rulesBroken(pool, waits, other)).not.toContain(rule);
+  expect(rulesBroken({ ...pool, limit: 2 }, waits, other)).toContain(rule);
+  expect(rulesBroken({ ...pool, limit: 0 }, waits)).not.toContain(rule);
+  expect(rulesBroken(pool, { ...pool, limit: 0, outcome: "unknown" }, waits)).not.toContain(rule);
 });
 
 describe("a history with a lost tail", () => {

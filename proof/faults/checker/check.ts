@@ -7,6 +7,7 @@ import { identity } from "./identity.ts";
 import { kept } from "./kept.ts";
 import { withLostTails } from "./lost-tail.ts";
 import { order } from "./order.ts";
+import { pools } from "./pools.ts";
 import { progress } from "./progress.ts";
 import { quiet } from "./quiet.ts";
 import { rates } from "./rates.ts";
@@ -28,6 +29,7 @@ export function check(history: History, ttlMs: number): Breach[] {
     ...order(history),
     ...kept(told),
     ...rates(told),
+    ...pools(told),
     ...tasks(told),
     ...rests(told),
     ...writes(history),

@@ -24,7 +24,7 @@ export function exclusion(history: History): Breach[] {
 }
 
 /** Its end is that of the client's belief, or the beginning of the first call that may have ended it. */
-function untilForced(hold: Held, forces: readonly Forced[]): Held {
+export function untilForced(hold: Held, forces: readonly Forced[]): Held {
   const ends = forces.map(({ startMs, endMs, outcome }) => {
     const mayEnd = outcome === "unknown" || endMs >= hold.askedMs;
     return mayEnd ? Math.max(startMs, hold.startMs) : Number.POSITIVE_INFINITY;

@@ -21,6 +21,7 @@ const isWithin = (entry: Entry, tail: TailLost) => entry.startMs <= tail.endMs &
 function lost(entry: Entry): Entry | undefined {
   switch (entry.did) {
     case "read":
+    case "whole":
       return undefined;
     case "count":
       return entry.outcome === "mismatch" ? undefined : { ...entry, outcome: "unknown" };
@@ -31,6 +32,7 @@ function lost(entry: Entry): Entry | undefined {
     case "release":
     case "limit":
     case "rate":
+    case "pool":
     case "again":
     case "make":
     case "finish":

@@ -1,9 +1,11 @@
 // Nobody waits for ever while what he waits for is free: while somebody waits for a lock, it is not left alone for longer
 // than a ttl and a little, beside the time of faults. A lease that its client lost before it could use it takes its ttl. The
-// rate of a lock may keep it free for as long as the permits of one claim take to come back.
+// rate of a lock may keep it free for as long as the permits of one claim take to come back. A lock under a pool may be left alone
+// while the pool may be full.
 
 import type { Acquired, History, LimitSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { isUnder, mayBeInForce, permitsOf, poolSettings, poolsOver, replacedMs } from "./pool-settings.ts";
 import { SOON_MS } from "./quiet.ts";
 import { backInMs, ratesOf } from "./rate-settings.ts";
 import { common, type Span, totalMs, union, without } from "./spans.ts";
@@ -12,21 +14,29 @@ export function progress(history: History, ttlMs: number): Breach[] {
   const faults = union(history.of("fault").map(spanOf));
   const holds = history.byLock("hold");
   const settings = history.byLock("limit");
+  const lastTokens = new Map(history.of("final").map(({ lock, lastToken }) => [lock, lastToken]));
   const breaches: Breach[] = [];
   for (const [lock, calls] of history.byLock("acquire")) {
-    const granted = calls.filter(({ outcome }) => outcome === "granted");
+    const pools = poolsOver(history, lock);
+    const under =
+      pools.length === 0
+        ? calls
+        : history.of("acquire").filter((call) => pools.some((target) => isUnder(call.lock, target)));
     const used = union([
       ...(holds.get(lock) ?? []).map(spanOf),
-      ...granted.map(({ endMs }) => ({ fromMs: endMs, untilMs: endMs })),
+      ...under.filter(isGranted).map(({ endMs }) => ({ fromMs: endMs, untilMs: endMs })),
+      ...pools.flatMap((target) => fullSpans(history, target)),
     ]);
     const waits = union(calls.map(spanOf));
     const permitsMax = Math.max(...calls.map(({ permits }) => permits));
-    const paces = ratesOf(history, lock).map(({ rate }) => (rate ? backInMs(rate, permitsMax) : 0));
+    const rates = [ratesOf(history, lock), ...pools.map((target) => poolSettings(history, target))].flat();
+    const paces = rates.map(({ rate }) => (rate ? backInMs(rate, permitsMax) : 0));
     const graceMs = ttlMs + Math.max(0, ...paces);
-    const last = history.of("final").find((final) => final.lock === lock)?.lastToken;
     for (const idle of without(without(waits, pauses(settings.get(lock) ?? [])), used)) {
       const beside = idle.untilMs - idle.fromMs - totalMs(common([idle], faults));
-      const unused = unusedIn(idle, calls, granted, last);
+      const unused = [...Map.groupBy(under, (call) => call.lock)]
+        .map(([name, own]) => unusedIn(idle, own, lastTokens.get(name)))
+        .reduce((a, b) => a + b);
       if (beside <= graceMs * (1 + unused) + SOON_MS) continue;
       const what = `${lock}: free for ${(beside / 1e3).toFixed(1)} s beside faults and ${unused} unused leases, while somebody waited`;
       breaches.push({ rule: "nobody waits for ever for what is free", what });
@@ -39,16 +49,11 @@ export function progress(history: History, ttlMs: number): Breach[] {
  * How many leases were granted meanwhile at most, of which no client could make use: by the tokens that others were told
  * before and after, and by the calls that may have had them.
  */
-function unusedIn(
-  idle: Span,
-  calls: readonly Acquired[],
-  granted: readonly Acquired[],
-  last: string | undefined,
-): number {
+function unusedIn(idle: Span, calls: readonly Acquired[], last: string | undefined): number {
   const possible = calls.filter(
     (call) => call.outcome !== "granted" && common([idle], [spanOf(call)]).length > 0,
   ).length;
-  const told = granted.map(({ token, endMs }) => ({ token: BigInt(token as string), endMs }));
+  const told = calls.filter(isGranted).map(({ token, endMs }) => ({ token: BigInt(token as string), endMs }));
   const before = told
     .filter(({ endMs }) => endMs <= idle.fromMs)
     .reduce((highest, { token }) => (token > highest ? token : highest), 0n);
@@ -56,6 +61,35 @@ function unusedIn(
   const after = later.length > 0 ? later.reduce((a, b) => (b < a ? b : a)) : BigInt(last ?? 0) + 1n;
   const between = after > before ? Number(after - before) - 1 : 0;
   return Math.min(possible, between);
+}
+
+const isGranted = ({ outcome }: Acquired) => outcome === "granted";
+
+/** When there may be no room in a pool for those who ask for most under it, or when it may be paused. */
+function fullSpans(history: History, target: string): Span[] {
+  const settings = poolSettings(history, target);
+  const holds = history.of("hold").filter(({ lock }) => isUnder(lock, target));
+  const asked = history.of("acquire").filter(({ lock }) => isUnder(lock, target));
+  const most = Math.max(1, ...asked.map(permitsOf));
+  const ends = [
+    ...settings.map(({ startMs }) => startMs),
+    ...settings.map((set) => replacedMs(set, settings)),
+  ];
+  const times = [0, ...ends, ...holds.flatMap(({ startMs, endMs }) => [startMs, endMs])].sort(
+    (a, b) => a - b,
+  );
+  const full: Span[] = [];
+  for (const [index, fromMs] of times.entries()) {
+    const untilMs = times[index + 1] ?? Number.POSITIVE_INFINITY;
+    if (untilMs <= fromMs || fromMs === Number.POSITIVE_INFINITY) continue;
+    const midMs = Math.min((fromMs + untilMs) / 2, fromMs + 1);
+    const held = holds
+      .filter(({ startMs, endMs }) => startMs <= midMs && endMs > midMs)
+      .reduce((sum, hold) => sum + permitsOf(hold), 0);
+    const limits = mayBeInForce(settings, midMs, midMs).map(({ limit }) => limit ?? Number.POSITIVE_INFINITY);
+    if (held + most > Math.min(...limits)) full.push({ fromMs, untilMs });
+  }
+  return full;
 }
 
 /** When the lock may have been paused. */

@@ -18,8 +18,11 @@ export function ratesOf(history: History, lock: string): RateSet[] {
     .sort((a, b) => a.startMs - b.startMs);
 }
 
-export function spellsOf(history: History, lock: string): Spell[] {
-  const settings = ratesOf(history, lock);
+/** What is set, when, and whether it surely was. */
+export type RateSetting = Pick<RateSet, "rate" | "outcome" | "startMs" | "endMs">;
+
+/** `settings`: those that apply, in the order of their starts. */
+export function spellsOf(history: History, settings: readonly RateSetting[]): Spell[] {
   const steps = history.of("step").map(({ startMs, endMs }) => ({ fromMs: startMs, untilMs: endMs }));
   const spells: Spell[] = [];
   for (const set of settings) {
@@ -56,4 +59,4 @@ export function sameRate(a: Rate | null, b: Rate | null): boolean {
   return a === b || (a?.permits === b?.permits && a?.perMs === b?.perMs && a?.burst === b?.burst);
 }
 
-const isDone = ({ outcome }: RateSet) => outcome === "done";
+const isDone = ({ outcome }: RateSetting) => outcome === "done";

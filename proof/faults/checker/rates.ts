@@ -3,26 +3,53 @@
 
 import type { Acquired, History, RateSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { isUnder, poolSettings, poolsOf, wholeSpans } from "./pool-settings.ts";
 import { backInMs, ratesOf, type Spell, sameRate, spellsOf } from "./rate-settings.ts";
+import { common, union } from "./spans.ts";
 
 /** What a server may not know of the database's clock when it decides, and what clocks may drift apart meanwhile. */
 const UNSURE_MS = 250;
 const DRIFT = 0.001;
 
 export function rates(history: History): Breach[] {
-  const breaches = [...again(history), ...keptRates(history)];
+  const breaches = [...again(history), ...keptRates(history), ...ofPools(history)];
   const locks = new Set([
     ...history.of("acquire").map(({ lock }) => lock),
     ...history.of("list").map(({ lock }) => lock),
   ]);
   for (const lock of locks) {
-    const spells = spellsOf(history, lock);
+    const spells = spellsOf(history, ratesOf(history, lock));
     if (spells.length === 0) continue;
     const grants = grantsOf(history, lock);
-    const refused = history.of("acquire").filter((call) => call.lock === lock && call.reason === "RATE");
+    const refused = history
+      .of("acquire")
+      .filter((call) => call.lock === lock && call.reason === "RATE" && call.pool === undefined);
     for (const spell of spells) {
       breaches.push(...tooFast(lock, grants, spell));
       if (areAllListed(history, lock)) breaches.push(...tooSlow(lock, grants, spell, refused));
+    }
+  }
+  return breaches;
+}
+
+/** The same of pools, whose rate all grants under them take. */
+function ofPools(history: History): Breach[] {
+  const breaches: Breach[] = [];
+  for (const target of poolsOf(history)) {
+    const settings = poolSettings(history, target);
+    const spells = spellsOf(history, settings);
+    if (spells.length === 0) continue;
+    const named = [...history.of("acquire"), ...history.of("list")].map(({ lock }) => lock);
+    const locks = [...new Set(named)].filter((lock) => isUnder(lock, target));
+    const grants = locks.flatMap((lock) => grantsOf(history, lock));
+    const refused = history.of("acquire").filter((call) => call.pool === target && call.reason === "RATE");
+    const areAllKnown = locks.every((lock) => areAllListed(history, lock));
+    // Whoever is past a new pool before all holders are counted takes nothing of its rate.
+    const whole = union(wholeSpans(history, settings, target));
+    for (const spell of spells) {
+      for (const span of common([spell], whole))
+        breaches.push(...tooFastTogether(`pool ${target}`, grants, { ...spell, ...span }));
+      if (areAllKnown) breaches.push(...tooSlow(`pool ${target}`, grants, spell, refused));
     }
   }
   return breaches;
@@ -125,6 +152,35 @@ function tooFast(lock: string, grants: readonly Grant[], { rate, ...spell }: Spe
   return [];
 }
 
+/** The same for grants of several locks, of which nobody knows the order: in the worst one, and by the database's clock. */
+function tooFastTogether(pool: string, grants: readonly Grant[], { rate, ...spell }: Spell): Breach[] {
+  const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
+  const heard = within.map(({ permits, fromMs, untilMs }) => ({
+    permits,
+    fromMs,
+    untilMs: untilMs * (1 + DRIFT),
+  }));
+  const dated = within.flatMap(({ permits, grantedUs }) =>
+    grantedUs === null ? [] : { permits, fromMs: grantedUs / 1e3, untilMs: grantedUs / 1e3 },
+  );
+  for (const all of [heard, dated]) {
+    const byEnd = all.toSorted((a, b) => a.untilMs - b.untilMs);
+    for (const { fromMs } of all) {
+      let permits = 0;
+      for (const last of byEnd) {
+        if (last.fromMs < fromMs) continue;
+        permits += last.permits;
+        const spanMs = last.untilMs - fromMs + UNSURE_MS;
+        const allowed = rate.burst + (rate.permits * spanMs) / rate.perMs;
+        if (permits <= allowed) continue;
+        const what = `${pool}: ${permits} permits in ${spanMs.toFixed(0)} ms, which allow ${allowed.toFixed(2)}`;
+        return [{ rule: "never granted faster than allowed", what }];
+      }
+    }
+  }
+  return [];
+}
+
 /** The time from one grant to the other, by the database's clock and by that of the history. */
 function longestMs(first: Grant, last: Grant): number {
   const heardMs = (last.untilMs - first.fromMs) * (1 + DRIFT);
@@ -141,10 +197,11 @@ function tooSlow(
 ): Breach[] {
   const burstMs = backInMs(rate, rate.burst);
   const breaches: Breach[] = [];
+  const inOrder = grants.toSorted((a, b) => a.untilMs - b.untilMs);
   for (const { who, permits, startMs, endMs, retryAfterMs = 0 } of refused) {
     if (startMs < fromMs || endMs > untilMs) continue;
     let backMs = fullMs;
-    for (const grant of grants)
+    for (const grant of inOrder)
       if (grant.untilMs >= fromMs && grant.fromMs <= endMs)
         backMs = Math.max(backMs, grant.untilMs) + backInMs(rate, grant.permits);
     const allowedMs = backMs + backInMs(rate, permits) - burstMs;

@@ -111,6 +111,13 @@ function changes(history: History): Breach[] {
     if (notes.length < done || notes.length > settings.length)
       breach(`${target}: ${notes.length} changes are listed of ${done} to ${settings.length}`);
   }
+  for (const [target, settings] of Map.groupBy(history.of("pool"), (set) => set.target)) {
+    const notes = history.of("note").filter(isOf("pool", target));
+    for (const wrong of breaks(notes)) breach(`pool ${target}: ${wrong}`);
+    const done = settings.filter(({ outcome }) => outcome === "done").length;
+    if (notes.length < done || notes.length > settings.length)
+      breach(`pool ${target}: ${notes.length} changes are listed of ${done} to ${settings.length}`);
+  }
   for (const [lock, counts] of history.byLock("count")) {
     const notes = history.of("note").filter(isOf("record", lock));
     for (const wrong of breaks(notes)) breach(`${lock}: ${wrong}`);

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimEnd, Lease, Refusal, Spent } from "#proto/rowlock/v1/lock_pb.js";
-import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, LimitSource, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { BareCalls, RequestOf, ResponseOf } from "../../../clients/typescript/src/bare/index.ts";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
@@ -15,7 +15,15 @@ const PAUSE_MS = 100;
 /** An outcome that may differ at another server or later. */
 const PASSING = ["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "RESOURCE_EXHAUSTED"];
 
-type Repeatable = "acquire" | "renew" | "release" | "getLock" | "listClaims" | "listChanges" | "capture";
+type Repeatable =
+  | "acquire"
+  | "renew"
+  | "release"
+  | "getLock"
+  | "listClaims"
+  | "listChanges"
+  | "listLimits"
+  | "capture";
 type AcquireRequest = RequestOf<"acquire">;
 
 /** `sentMs`: before the call whose answer this is. */
@@ -29,6 +37,8 @@ export interface Refused {
   readonly isRepeated: boolean;
   /** If the rate was in the way. */
   readonly retryAfterMs?: number;
+  /** The pool that was in the way. */
+  readonly pool?: string;
 }
 export type Outcome = Leased | Refused;
 
@@ -190,7 +200,8 @@ function whyNot({ case: kind, value }: { case: string | undefined; value?: unkno
     const { reason } = value as ClaimEnd;
     return { refusal: EndReason[reason] ?? String(reason) };
   }
-  const { reason, retryAfter } = value as Refusal;
-  const refusal = RefusalReason[reason] ?? String(reason);
-  return reason === RefusalReason.RATE ? { refusal, retryAfterMs: msOf(retryAfter) } : { refusal };
+  const { reason, retryAfter, limit, rate } = value as Refusal;
+  const by = [rate, limit].find((each) => each?.source === LimitSource.POOL);
+  const refused = { refusal: RefusalReason[reason] ?? String(reason), ...(by && { pool: by.pattern }) };
+  return reason === RefusalReason.RATE ? { ...refused, retryAfterMs: msOf(retryAfter) } : refused;
 }

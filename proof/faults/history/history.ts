@@ -33,6 +33,8 @@ export interface Acquired extends Call {
   readonly reason?: string;
   /** From when on after the answer the rate allows it, if that was in the way. */
   readonly retryAfterMs?: number;
+  /** The pool that was in the way. */
+  readonly pool?: string;
   /** A waiter was told at this time that it had been granted; it came for the lease at once, and found none. */
   readonly toldMs?: number;
 }
@@ -95,6 +97,26 @@ export interface RateSet extends Call {
   readonly rate: Rate | null;
   /** `unknown` also if some servers may not know of it yet. */
   readonly outcome: "done" | "unknown";
+}
+
+/** Of a pool, its whole setting. Neither a limit nor a rate: it was removed. */
+export interface PoolSet extends Call {
+  readonly did: "pool";
+  /** Its pattern, with the star. */
+  readonly target: string;
+  readonly limit: number | null;
+  readonly rate: Rate | null;
+  readonly outcome: "done" | "unknown";
+  /** If it was done: all servers know whether there is a pool. */
+  readonly isEverywhere?: boolean;
+  /** If it was done: all holders are counted. */
+  readonly isWhole?: boolean;
+}
+
+/** A server said that it counts all holders of a pool. */
+export interface PoolWhole extends Call {
+  readonly did: "whole";
+  readonly target: string;
 }
 
 /** An operator ended all leases of a lock. */
@@ -223,6 +245,17 @@ export interface Final extends Call {
   readonly isForgetful?: boolean;
 }
 
+/** A pool at the end. Neither a limit nor a rate: there is none. */
+export interface FinalPool extends Call {
+  readonly did: "final pool";
+  readonly target: string;
+  readonly limit: number | null;
+  readonly rate: Rate | null;
+  readonly permits: number;
+  readonly waiting: number;
+  readonly isWhole: boolean;
+}
+
 /** The same lock as a watch has told it last, some time after all was quiet. null: the watch knows of no such lock. */
 export interface Watched extends Call {
   readonly did: "watch";
@@ -273,6 +306,8 @@ export type Entry =
   | Released
   | LimitSet
   | RateSet
+  | PoolSet
+  | PoolWhole
   | Forced
   | Counted
   | Read
@@ -287,6 +322,7 @@ export type Entry =
   | TailLost
   | Healed
   | Final
+  | FinalPool
   | Watched
   | Listed
   | Noted;

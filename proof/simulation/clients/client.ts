@@ -1,11 +1,13 @@
 // One client: does its steps with bare calls at several servers, keeps leases by the rule of the contract with a margin of
 // 0, and writes down what it asks, is told and believes. It can be frozen, and killed and replaced.
 
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { type Spent, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { KeptLease, lasting, ttlOf, usOf } from "../../faults/clients/kept-lease.ts";
 import { type Refused, Repeated } from "../../faults/clients/repeated.ts";
-import type { Entry, History, Mode } from "../../faults/history/history.ts";
+import type { Entry, History, Mode, Rate } from "../../faults/history/history.ts";
 import type { FencedStore } from "../../faults/work/fenced-store.ts";
 import type { Network } from "../servers/network.ts";
 import { BRIEF } from "../servers/server.ts";
@@ -17,9 +19,10 @@ import {
   type Hold,
   type Make,
   MUTEXES,
-  POOL,
+  PATTERNED,
   SERVERS,
   type SetLimit,
+  type SetPool,
   type SetRate,
   type Spend,
   TASKS,
@@ -40,6 +43,11 @@ const BEAT_MS = 250;
 const NO_RECORD = "0";
 /** Between a step and the next one of the same hand. */
 const PAUSE_MS = 5;
+/** Longer than a server waits for the others. */
+const POOL_MS = 9_000;
+/** How long and how often a client looks whether all holders of a pool are counted. */
+const COUNTED_MS = 2_500;
+const LOOK_MS = 150;
 
 export interface ClientOptions {
   readonly world: World;
@@ -104,6 +112,9 @@ export class SimClient {
         break;
       case "rate":
         await this.#rate(step);
+        break;
+      case "pool":
+        await this.setPool(step);
         break;
       case "force":
         await this.#force(step);
@@ -351,8 +362,8 @@ export class SimClient {
 
   async #limit({ lock, limit }: SetLimit): Promise<void> {
     const target =
-      lock === POOL
-        ? ({ case: "pattern", value: `${POOL.slice(0, -1)}*` } as const)
+      lock === PATTERNED
+        ? ({ case: "pattern", value: `${PATTERNED.slice(0, -1)}*` } as const)
         : ({ case: "name", value: lock } as const);
     const pattern = target.case === "pattern" ? { pattern: target.value } : {};
     await this.#write({ did: "limit", lock, limit, ...pattern }, { outcome: "unknown" }, async () => {
@@ -370,13 +381,45 @@ export class SimClient {
     await this.#write({ did: "rate", target: to, rate }, { outcome: "unknown" }, async () => {
       const { serversBehind } = await this.#calls.once("setLimit", {
         target,
-        newRate: rate
-          ? { case: "rate", value: { permits: rate.permits, per: ttlOf(rate.perMs), burst: rate.burst } }
-          : { case: "unsetRate", value: {} },
+        newRate: newRateOf(rate),
         reason: "a run",
       });
       return { outcome: serversBehind > 0 ? "unknown" : "done" };
     });
+  }
+
+  /** Sets a pool. If it is new, the client looks at it until all holders are counted, or for so long. */
+  async setPool({ target, limit, rate }: Pick<SetPool, "target" | "limit" | "rate">): Promise<void> {
+    const { world } = this.#options;
+    let isCounting = false;
+    await this.#write({ did: "pool", target, limit, rate }, { outcome: "unknown" }, async () => {
+      const { serversBehind, counting } = await this.#calls.once(
+        "setLimit",
+        {
+          target: { case: "pool", value: target },
+          newLimit:
+            limit === null
+              ? { case: "unsetLimit", value: create(EmptySchema) }
+              : { case: "limit", value: limit },
+          newRate: newRateOf(rate),
+          reason: "a run",
+        },
+        POOL_MS,
+      );
+      isCounting = counting;
+      const isWhole = !counting && (limit !== null || rate !== null);
+      return { outcome: "done", isEverywhere: serversBehind === 0, isWhole };
+    });
+    for (const untilMs = world.nowMs + COUNTED_MS; isCounting && world.nowMs < untilMs; ) {
+      await sleep(LOOK_MS);
+      await this.#write({ did: "whole", target }, null, async () => {
+        const answer = await this.#calls.once("listLimits", { prefix: target.slice(0, -1) });
+        const set = answer.limits.find((each) => each.target.case === "pool" && each.target.value === target);
+        isCounting = set?.use?.counting === true;
+        if (isCounting || !set) throw new RowlockError("UNKNOWN", "UNKNOWN", "It is not whole.");
+        return {};
+      });
+    }
   }
 
   async #make({ task, attempts, restMs }: Make): Promise<void> {
@@ -438,8 +481,15 @@ export class SimClient {
   }
 }
 
-function refused({ refusal: reason, retryAfterMs }: Refused) {
-  return { outcome: "refused", reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+function refused({ refusal: reason, retryAfterMs, pool }: Refused) {
+  const when = retryAfterMs !== undefined && { retryAfterMs };
+  return { outcome: "refused", reason, ...when, ...(pool !== undefined && { pool }) };
+}
+
+function newRateOf(rate: Rate | null) {
+  if (!rate) return { case: "unsetRate" as const, value: create(EmptySchema) };
+  const { permits, perMs, burst } = rate;
+  return { case: "rate" as const, value: { permits, per: ttlOf(perMs), burst } };
 }
 
 export function sleep(ms: number): Promise<void> {

@@ -81,6 +81,8 @@ export class SimDatabase {
   readonly written = new Map<string, number>();
   /** Decisions that are dated before their transactions had their locks. */
   readonly misdated: string[] = [];
+  /** Claims that wait at a pool and have a wider one. */
+  readonly stuck: string[] = [];
   #stepUs = 0;
   #lastUs = 0;
   #metaVersion = 0;

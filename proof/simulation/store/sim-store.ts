@@ -4,6 +4,7 @@
 
 import { type Claim, keyText } from "../../../server/core/claim.ts";
 import type { Clock } from "../../../server/core/database-clock.ts";
+import { idsOf } from "../../../server/storage/cached-locks.ts";
 import { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
 import { monotonicUs } from "../../../server/storage/mysql/statements.ts";
 import type { Assumptions } from "../../../server/storage/mysql/transaction/read.ts";
@@ -47,6 +48,8 @@ export interface Planted {
   readonly locksNothing?: boolean;
   /** Reads the clock before it waits for the locks. */
   readonly readsClockFirst?: boolean;
+  /** Takes pools to be as it remembers them, and so asserts and locks only the rows of locks. */
+  readonly trustsOldPools?: boolean;
 }
 
 /** Its clock is read once a trip, with the time at which the server asked. */
@@ -278,11 +281,15 @@ class SimStore {
     try {
       await this.#decideAll(transaction, plan, decide, cached, overMs);
     } catch (error) {
-      // ROLLBACK, or the end of the connection; neither is waited for here.
-      if (!transaction.isOver && !isLeftToCommit(transaction))
-        this.#world.at(database.process, this.#tripMs(), () => transaction.end());
+      if (!transaction.isOver && !isLeftToCommit(transaction)) {
+        // The end of the connection is not waited for here, nor is ROLLBACK, after which a server rests before it tries again.
+        if (error instanceof StoreError)
+          this.#world.at(database.process, this.#tripMs(), () => transaction.end());
+        // ROLLBACK: a decision that needs other rows begins anew at once.
+        else await this.#away(async () => transaction.end()).catch(() => {});
+      }
       if (!isRowLocked(error)) {
-        this.#cache.doubt(plan.locks.map(({ id }) => id));
+        this.#cache.doubt(idsOf(plan));
         if (cached) this.#handle.clock.doubt(monotonicUs());
       }
       if (error instanceof StoreError && error.kind !== "transient") this.#cache.forgetAll();
@@ -315,7 +322,7 @@ class SimStore {
           if (assumptions && transaction.rounds.length === 1)
             await this.#mustBeAsAssumed(transaction, plan, first, assumptions);
           return this.#asIfWritten(transaction, () =>
-            load(this.#handle, furtherPlan(writes.again), first.loaded),
+            load(this.#handle, furtherPlan(writes.again, plan.pools), first.loaded),
           );
         });
         read = { ...again, loaded: { ...again.loaded, ...clockOf(first.loaded) } };
@@ -327,12 +334,12 @@ class SimStore {
         if (waitersLeft && !plan.rule) await this.#rulesMustBe(transaction, plan, first);
       });
       if (isAlone && !plan.rule) this.#cache.learn(first as Parameters<LockCache["learn"]>[0], writes);
-      else this.#cache.doubt(first.loaded.locks.keys());
+      else this.#cache.doubt([...first.loaded.locks.keys(), ...(plan.pools ?? [])]);
       return;
     }
   }
 
-  /** Locks, then the clock, then everything else. */
+  /** Locks, then pools, then the clock, then everything else. */
   async #load(transaction: Transaction, plan: LoadPlan, overMs: number): Promise<Read> {
     const handle = this.#handle;
     const database = this.#database;
@@ -352,7 +359,8 @@ class SimStore {
           )
         : plan.locks.map(({ id }) => id);
       if (!this.#planted.locksNothing)
-        for (const id of ids) await this.#lock(transaction, id, plan.impatient === true);
+        for (const id of [...ids, ...(plan.pools ?? [])])
+          await this.#lock(transaction, id, plan.impatient === true);
       const nowUs = this.#planted.readsClockFirst ? earlyUs : database.nowUs();
       const read = load(handle, plan, exactly(nowUs));
       return { ...read, nowUs, isSuccessor: database.rowsIdentity !== database.identity };
@@ -379,10 +387,13 @@ class SimStore {
   ): Promise<void> {
     const database = this.#database;
     const { statements } = database.rows;
-    for (const id of [...loaded.locks.keys()].sort((a, b) => (a < b ? -1 : 1)))
-      await this.#lock(transaction, id, plan.impatient === true);
+    const ids = [...loaded.locks.keys()].sort((a, b) => (a < b ? -1 : 1));
     const first = transaction.rounds[0] as Transaction["rounds"][number];
-    for (const lock of first.writes.locks) {
+    const { locks, pools = [] } = first.writes;
+    const assumed = this.#planted.trustsOldPools ? locks : [...locks, ...pools.map(({ lock }) => lock)];
+    for (const id of this.#planted.trustsOldPools ? ids : [...ids, ...(plan.pools ?? [])])
+      await this.#lock(transaction, id, plan.impatient === true);
+    for (const lock of assumed) {
       const known = first.read.before.lock(lock.id);
       const row = statements.read("revision", "SELECT revision FROM rowlock_lock WHERE id = ?", [lock.id])[0];
       if (!row || (row[0] !== known?.revision && !this.#planted.trustsOldRows)) throw changed();
@@ -440,6 +451,7 @@ class SimStore {
   #writeAndCommit(transaction: Transaction): void {
     this.#handle.inTransaction(() => this.#write(transaction));
     this.#lookAtDate(transaction);
+    this.#lookAtLevels(transaction);
   }
 
   /**
@@ -453,6 +465,21 @@ class SimStore {
       if (clock.nowUs >= leastUs) continue;
       const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
       this.#database.misdated.push(`${at}: ${leastUs - clock.nowUs} us before it had its locks`);
+    }
+  }
+
+  /** Notes claims that wait at a pool and have a wider one: two of them may wait for each other. */
+  #lookAtLevels({ rounds }: Transaction): void {
+    for (const { writes, read } of rounds) {
+      const widthOf = (id: bigint) =>
+        read.loaded.pools?.get(id)?.lock.name.length ?? Number.POSITIVE_INFINITY;
+      for (const { levels, ...claim } of [...writes.added, ...writes.changed]) {
+        const waits = levels?.find(({ state }) => state === "waits");
+        const has = levels?.filter(({ state }) => state === "has") ?? [];
+        if (!waits || has.every(({ poolId }) => widthOf(poolId) > widthOf(waits.poolId))) continue;
+        const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
+        this.#database.stuck.push(`${at}: claim ${keyText(claim)} waits at a pool, and has a wider one`);
+      }
     }
   }
 
@@ -587,6 +614,7 @@ function copyOf(writes: Writes): Writes {
   return {
     ...writes,
     locks: writes.locks.map((lock) => ({ ...lock })),
+    pools: writes.pools?.map((pool) => ({ ...pool, lock: { ...pool.lock } })) ?? [],
     added: writes.added.map((claim) => ({ ...claim })),
     changed: writes.changed.map((claim) => ({ ...claim })),
   };
