@@ -206,7 +206,11 @@ function forceRelease(draft: Draft, command: CommandOf<"force_release">): Outcom
     end(draft, claim, "force_released", { note: reason, by: note.by, caller });
   }
   const ended = chosen.map(snapshot);
-  return { kind: "forced", ended, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
+  return {
+    kind: "forced",
+    ended,
+    holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders - draft.lock.entering,
+  };
 }
 
 function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
