@@ -167,9 +167,11 @@ async function besidesPause(
   target: LimitTarget,
   options: SetRateOptions,
 ): Promise<SetRateOptions> {
+  // `rowlock pause` holds no pools.
+  if ("pool" in target) return options;
   const prefix = "name" in target ? target.name : target.pattern.replace(/\*$/, "");
   for await (const { version, reason, limit = null, ...setting } of rowlock.listLimits({ prefix })) {
-    if (settingName(setting) !== settingName(target)) continue;
+    if (setting.pool !== undefined || settingName(setting) !== settingName(target)) continue;
     const paused = pausedLimit({ limit, reason });
     if (!paused) return options;
     const kept = reasonOf({ ...paused, ...given({ reason: options.reason }) });
@@ -192,7 +194,7 @@ async function unaffected(
     (rate && each.rate && rateText(each.rate) !== rateText(rate));
   if (typeof limit !== "number" && !rate) return [];
   const settings = await Array.fromAsync(rowlock.listLimits({ prefix: pattern.slice(0, -1) }));
-  return settings.filter((each) => each.pattern !== pattern && isOther(each));
+  return settings.filter((each) => each.pool === undefined && each.pattern !== pattern && isOther(each));
 }
 
 function ownWords({ limit, rate }: LimitSetting): string {
@@ -213,7 +215,7 @@ async function listLimits(
     if (json) context.out(jsonLine(setting));
     const { limit = "", rate, version, reason } = setting;
     const cells = [`${limit}`, rate ? rateText(rate) : "", `${version}`, shown(reason)];
-    rows.push([shown(settingName(setting)), ...cells]);
+    rows.push([`${shown(settingName(setting))}${setting.pool === undefined ? "" : " (pool)"}`, ...cells]);
   }
   if (json) return;
   const hasRates = rows.some((row, at) => at > 0 && row[RATE_AT] !== "");

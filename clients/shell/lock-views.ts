@@ -209,9 +209,13 @@ export function behindWords(count: number): string {
   );
 }
 
-/** The name or the pattern that a setting is for. */
-export function settingName({ name, pattern = "" }: Pick<LimitSetting, "name" | "pattern">): string {
-  return name ?? pattern;
+/** The name, the pattern or the pool that a setting is for. */
+export function settingName({
+  name,
+  pool,
+  pattern = "",
+}: Pick<LimitSetting, "name" | "pattern" | "pool">): string {
+  return name ?? pool ?? pattern;
 }
 
 /** In how long the lock is due, or for how long it has been. */

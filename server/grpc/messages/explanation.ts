@@ -149,7 +149,7 @@ function poolText({ pool, isHere, ahead, rateUntilUs }: CauseOf<"pool">, nowUs: 
     parts.push(`has ${use.heldPermits} of ${limit.limit} permits taken${why}`);
   if (ahead > 0) parts.push(`${ahead} ${ahead === 1 ? "waits" : "wait"} there${isHere ? " before it" : ""}`);
   if (rate && rateUntilUs !== null)
-    parts.push(`its rate of ${rateText(rate)} lets it be granted at ${untilText(rateUntilUs, nowUs)}`);
+    parts.push(`has a rate of ${rateText(rate)} that lets it be granted at ${untilText(rateUntilUs, nowUs)}`);
   return `${isHere ? "" : "then "}${which} ${parts.join(", and ")}`;
 }
 
