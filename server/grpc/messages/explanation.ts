@@ -113,7 +113,7 @@ function queueText(claim: Claim | null, { ahead, pool }: Explanation["place"]): 
   return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
 }
 
-function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): string {
+function causeText(cause: WaitCause, { nowUs, claim, limitSet, place }: Explanation): string {
   switch (cause.kind) {
     case "failed_over":
       return `the database has failed over, and nothing is granted until ${untilText(cause.untilUs, nowUs)}`;
@@ -133,8 +133,10 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): s
       return heldText(cause, nowUs);
     case "pool":
       return poolText(cause, nowUs);
-    case "queued":
-      return "";
+    case "queued": {
+      const entering = cause.ahead - place.ahead;
+      return entering > 0 ? `${entering} before it ${entering === 1 ? "waits" : "wait"} at a pool` : "";
+    }
   }
 }
 
