@@ -91,10 +91,9 @@ export function summaryOf(explained: Explanation): string {
   const { claim, place, causes, estimate, limit, limitSet, nowUs } = explained;
   if (causes.length === 0)
     return claim ? "it is about to be granted" : "free: a request would be granted at once";
-  const others = causes.filter(({ kind }) => kind !== "queued");
-  const isHeld = others.some(({ kind }) => kind === "held");
-  const namesLimit = others.some(({ kind }) => kind === "limit");
-  const parts = [queueText(claim, place), ...others.map((cause) => causeText(cause, explained))];
+  const isHeld = causes.some(({ kind }) => kind === "held");
+  const namesLimit = causes.some(({ kind }) => kind === "limit");
+  const parts = [queueText(claim, place), ...causes.map((cause) => causeText(cause, explained))];
   if (isHeld && !namesLimit && limit.source !== "default")
     parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
   if (estimate) {

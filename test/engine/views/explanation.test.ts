@@ -132,11 +132,11 @@ describe("the causes", () => {
       ...{ waiters: [entering, waiting(2), waiting(3)], claim: waiting(3) },
       place: { ahead: 1, permitsAhead: 1 },
     };
-    const before = (ahead: number, ...first: Claim[]) => [
+    const queued = (ahead: number, ...first: Claim[]) => [
       { kind: "queued", ahead, permitsAhead: ahead, first },
     ];
-    expect(causesOf(rows)).toEqual(before(2, entering, waiting(2)));
-    expect(causesOf({ ...rows, limit: limited(3) })).toEqual(before(1, waiting(2)));
+    expect(causesOf(rows)).toEqual(queued(2, entering, waiting(2)));
+    expect(causesOf({ ...rows, limit: limited(3) })).toEqual(queued(1, waiting(2)));
     expect(summaryOf(explain(known(rows)))).toBe("2nd in the queue; 1 before it waits at a pool");
   });
 
