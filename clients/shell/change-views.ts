@@ -20,7 +20,7 @@ function changeCells(change: ChangeView): string[] {
   return [
     changedAt ? localTime(changedAt) : "",
     kind,
-    shown(name ?? pattern ?? pool ?? ""),
+    pool === undefined ? shown(name ?? pattern ?? "") : `${shown(pool)} (pool)`,
     shown(changedBy),
     shown(from),
     shown(to),
