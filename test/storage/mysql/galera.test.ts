@@ -39,6 +39,8 @@ const SCHEDULES = 100;
 const CAPTURED = 60;
 /** Changes of a limit by pattern while the other node decides. */
 const RULE_ROUNDS = 20;
+/** InnoDB shows transactions as they were at the last look, unless that is longer ago than 100 ms. */
+const TRANSACTIONS_SHOWN_MS = 150;
 /** A waiter that has not heard by then of a limit that makes room for it never will. */
 const HEARD_MS_MAX = 30_000;
 const LOAD_MS = 6_000;
@@ -210,6 +212,30 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     }
     expect(stranded).toBe(0);
     await stop();
+  });
+
+  // Otherwise another node's change of a limit by pattern may not end it, and this node stands still.
+  test("InnoDB has numbered the transaction that creates names before it waits for the floor", async () => {
+    const [holder, watcher] = await Promise.all([urlAt(1), urlAt(1)].map((url) => openPlainConnection(url)));
+    if (!holder || !watcher) throw new Error("no connections");
+    try {
+      await holder.run("START TRANSACTION");
+      await holder.run("SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE");
+      const creating = stores[1].resolve(["numbered"]);
+      let numbers: unknown[] = [];
+      await until(async () => {
+        await sleep(TRANSACTIONS_SHOWN_MS);
+        const sql = "SELECT trx_id FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        numbers = (await watcher.run(sql)).map((row) => row.trx_id);
+        return numbers.length > 0;
+      });
+      await holder.run("ROLLBACK");
+      expect((await creating).size).toBe(1);
+      expect(numbers).toEqual([expect.any(Number)]);
+      expect(numbers[0]).toBeGreaterThan(0);
+    } finally {
+      for (const user of [holder, watcher]) user.close();
+    }
   });
 
   test("after one node has confirmed a pause by pattern, the other one grants nothing", async () => {
