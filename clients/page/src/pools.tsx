@@ -55,7 +55,7 @@ export function PoolsTable({ pools, mayChange, onChange }: PoolsTableProps) {
           <thead>
             <tr>
               <th scope="col">Pool</th>
-              <th scope="col" class="c-pool">
+              <th scope="col" class="c-held">
                 Taken
               </th>
               <th scope="col" class="number c-limit">
@@ -102,7 +102,7 @@ function PoolRow({ setting, depth, onChange }: PoolRowProps) {
   return (
     <tr>
       <td>
-        <span class="branch" style={{ paddingLeft: `${depth * 18}px` }}>
+        <span class="branch wraps" style={{ paddingLeft: `${depth * 14}px` }}>
           <a href={prefixHash(pool.slice(0, -1))}>
             <Name text={pool} />
           </a>{" "}
@@ -113,7 +113,7 @@ function PoolRow({ setting, depth, onChange }: PoolRowProps) {
           <Text text={reason} />
         </span>
       </td>
-      <td>
+      <td class="c-held">
         <PoolUsed limit={limit} use={use} />
       </td>
       <td class="number">{use?.waiterCount ?? 0}</td>
