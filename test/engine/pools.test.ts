@@ -6,6 +6,7 @@ import type { Place } from "../../server/core/command.ts";
 import type { NewSetting } from "../../server/core/limit.ts";
 import { poolName } from "../../server/core/pools.ts";
 import { testDatabases } from "../support/database.ts";
+import { shareAPool } from "../support/pool-load.ts";
 import { ask, claimOf, follower, type Replicas, startReplicas } from "../support/replicas.ts";
 
 describe.each(testDatabases())("pools on $label", (database) => {
@@ -145,6 +146,23 @@ describe.each(testDatabases())("pools on $label", (database) => {
       expect(us - (atUs[0] ?? 0)).toBeGreaterThan(index * 50_000 - 25_000);
   });
 
+  test("a capture takes as many as the pool has room for, and one that waits hears of room in the pool", async () => {
+    const { setPool, hold, release, engine } = await start();
+    await setPool("p/*", { limit: 2 });
+    const names = ["p/jobs/1", "p/jobs/2", "p/jobs/3", "q/1"];
+    const input = {
+      ...{ target: { kind: "names" as const, names }, max: 4, terms: null, requestId: "" },
+      ...{ ttlUs: 30_000_000, owner: "", labels: {} },
+    };
+    const other = await hold("p/other");
+    const first = await engine.capture(input);
+    expect(first.leases.map(({ lockName }) => lockName).sort()).toEqual(["p/jobs/1", "q/1"]);
+    const ofPool = { ...input, target: { kind: "names" as const, names: ["p/jobs/2", "p/jobs/3"] } };
+    const waiting = engine.captureWhenFree(ofPool, new AbortController().signal);
+    await release(other);
+    expect((await waiting).leases).toHaveLength(1);
+  });
+
   test("two servers share a pool: what one gives back, a waiter at the other one gets", async () => {
     const { setPool, hold, wait, release, all } = await start(2);
     await setPool("p/*", { limit: 2 });
@@ -162,27 +180,8 @@ describe.each(testDatabases())("pools on $label", (database) => {
   });
 
   test("many claims of two servers never hold more than a pool and its tenants allow, and all get their turn", async () => {
-    const { setPool, all, pool } = await start(2);
-    await setPool("p/*", { limit: 5 });
-    for (const tenant of ["a", "b", "c"]) await setPool(`p/${tenant}/*`, { limit: 3 });
-    let [held, heldMax] = [0, 0];
-    const work = async (index: number) => {
-      const { engine } = all[index % 2] as (typeof all)[0];
-      const who = follower();
-      const answer = await engine.acquire(ask(`p/${"abc"[index % 3]}/${index}`), who);
-      const claim = answer.outcome.kind === "held" ? answer.outcome.claim : (await who.toldClaim).claim;
-      expect(claim.state).toBe("held");
-      held += 1;
-      heldMax = Math.max(heldMax, held);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      held -= 1;
-      await engine.ask({ verb: "release", ref: claim });
-    };
-    await Promise.all(Array.from({ length: 60 }, (_, index) => work(index)));
-    expect(heldMax).toBeLessThanOrEqual(5);
-    expect(heldMax).toBeGreaterThan(2);
-    for (const pattern of ["p/*", "p/a/*", "p/b/*", "p/c/*"])
-      expect(await pool(pattern)).toEqual({ heldPermits: 0, holders: 0, waiting: 0 });
+    const { all } = await start(2);
+    await shareAPool(all, 60);
   });
 
   test("the end of a lease or of a place gives back each level, however it comes", async () => {
