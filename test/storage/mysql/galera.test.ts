@@ -399,9 +399,9 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   );
 
   test("engines on both nodes share a pool, and never give more of it than there is", async () => {
-    const replicas = await startReplicas(ownDatabase, 4);
+    const replicas = await startReplicas(ownDatabase, 2);
     try {
-      await shareAPool(replicas.all, 80);
+      await shareAPool(replicas.all, 40);
     } finally {
       await replicas.stop();
     }
