@@ -3,6 +3,11 @@
 // the paired ratios (now / before) with quartiles, for the rate and for the processor time per pair.
 //
 //   npm run bench:paired -- --before REV [--databases sqlite,mariadb] [--works distinct-64,hot-64] [--slices 15] [--seconds 1]
+//
+// With --pool N, all names of this checkout's server are in a pool of N permits; with --against WORK, the other one does that work:
+//
+//   npm run bench:paired -- --before HEAD --pool 1000 --works session-256
+//   npm run bench:paired -- --before HEAD --pool 50 --works distinct-100 --against semaphore-50
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -11,6 +16,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Flavour } from "../test/support/mysql-family/found-server.ts";
 import { postGuardian } from "../test/support/mysql-family/guardian.ts";
+import { TestCalls } from "../test/support/test-calls.ts";
 import { makeCacheFolder } from "./cache-folder.ts";
 import { databaseCpuSeconds } from "./cpu-time.ts";
 import { buildDriver, drive } from "./go-driver.ts";
@@ -18,7 +24,7 @@ import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
 import { serve } from "./systems/rowlock.ts";
 import type { StartedSystem } from "./systems/system.ts";
-import { DISTINCT_NAMES, WORKS, type Work } from "./works.ts";
+import { DISTINCT_NAMES, WORKS, WORKS_BESIDE_POOLS, type Work } from "./works.ts";
 
 const root = join(import.meta.dirname, "..");
 /** A server that has just started is slower, until its hot code is compiled. */
@@ -32,6 +38,8 @@ const { values: options } = parseArgs({
     works: { type: "string", default: "distinct-64,hot-64,session-64,session-256" },
     slices: { type: "string", default: "15" },
     seconds: { type: "string", default: "1" },
+    pool: { type: "string" },
+    against: { type: "string" },
   },
 });
 if (options.before === undefined) throw new Error("Name the commit to compare with: --before REV");
@@ -59,16 +67,22 @@ try {
       await start(database, "before", roots.before),
       await start(database, "now", roots.now),
     ];
+    if (options.pool !== undefined) await makePool(now, Number(options.pool));
     for (const server of [before, now]) await drive(driver, server.target, DISTINCT_NAMES, 0, RUN_IN_S);
     for (const name of options.works.split(",")) {
-      const work = WORKS.find((one) => one.name === name);
-      if (!work) throw new Error(`There is no work ${name}.`);
+      const works = { now: workNamed(name), before: workNamed(options.against ?? name) };
       const pairs: Record<Side, Slice>[] = [];
       for (let index = 0; index < Number(options.slices); index++) {
         // The first side alternates, because the second one finds warmer caches.
         const first = index % 2 === 0 ? "before" : "now";
-        const one = await slice(driver, first === "before" ? before : now, work);
-        const other = await slice(driver, first === "before" ? now : before, work);
+        const one =
+          first === "before"
+            ? await slice(driver, before, works.before)
+            : await slice(driver, now, works.now);
+        const other =
+          first === "before"
+            ? await slice(driver, now, works.now)
+            : await slice(driver, before, works.before);
         pairs.push(first === "before" ? { before: one, now: other } : { before: other, now: one });
       }
       report(database, name, pairs);
@@ -102,6 +116,19 @@ async function start(database: string, side: Side, path: string): Promise<Server
   const server = await serve(url, own, path);
   servers.push(server);
   return server;
+}
+
+function workNamed(name: string): Work {
+  const work = [...WORKS, ...WORKS_BESIDE_POOLS].find((one) => one.name === name);
+  if (!work) throw new Error(`There is no work ${name}.`);
+  return work;
+}
+
+async function makePool({ target }: Server, limit: number): Promise<void> {
+  const calls = new TestCalls(target.address);
+  const newLimit = { case: "limit", value: limit } as const;
+  await calls.call("setLimit", { target: { case: "pool", value: "*" }, newLimit });
+  calls.close();
 }
 
 async function slice(driver: string, server: Server, work: Work): Promise<Slice> {

@@ -95,6 +95,21 @@ export const WORKS: readonly Work[] = [
   ),
 ];
 
+/** For comparisons with pools: see paired.ts. */
+export const WORKS_BESIDE_POOLS: readonly Work[] = [
+  {
+    name: "distinct-100",
+    label: "100 callers, distinct names",
+    task: { work: "distinct", callers: 100, connections: CONNECTIONS },
+  },
+  {
+    name: "semaphore-50",
+    label: "100 callers, a semaphore of 50",
+    task: { work: "semaphore", callers: 100, connections: CONNECTIONS, limit: 50 },
+    needs: "rowlock",
+  },
+];
+
 /**
  * The label of the work that etcd does instead of this one: itself unless it uses sessions; undefined if there is none.
  */

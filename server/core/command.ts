@@ -164,6 +164,8 @@ export interface Advance {
   readonly verb: "advance";
   /** Claims of the lock that the decision must read; unset: those that are due. */
   readonly claims?: readonly ClaimKey[];
+  /** Waits while another transaction holds the lock's rows; unset: it is refused then, because its sender repeats it anyway. */
+  readonly waits?: boolean;
   /** Counts those of these claims that are past a pool which was made meanwhile; unset: it does not. */
   readonly countsPast?: boolean;
 }

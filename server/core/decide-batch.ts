@@ -9,7 +9,7 @@ import { grantWaiters } from "./levels.ts";
 import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
 import { type Pool, Pools, PoolsNeeded, poolPrefix } from "./pools.ts";
-import type { Policy, Rows } from "./rows.ts";
+import type { Policy, PoolRows, Rows } from "./rows.ts";
 import { claimOf, type Draft, endDue, openDraft, wakeOf } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
@@ -63,8 +63,8 @@ export interface BatchEvent {
 export interface Decision {
   /** All guard rows, changed or not. */
   readonly locks: Lock[];
-  /** The guard rows of all pools that were read, changed or not. */
-  readonly pools: Lock[];
+  /** All pools that were read, changed or not. */
+  readonly pools: PoolRows[];
   /** Claims at these pools that may go on, and are to be looked at with their own locks. */
   readonly mayGoOn: ClaimKey[];
   readonly added: Claim[];
@@ -155,7 +155,7 @@ function decideAboutPool(
 function closePool(pool: Pool, { pools, mayGoOn }: Decision): void {
   const { now, fromUs } = pool.toLookAt();
   pool.lock.wakesAtUs = fromUs;
-  pools.push(pool.lock);
+  pools.push({ lock: pool.lock, queue: pool.queue, complete: pool.isComplete });
   for (const { lockId, ticketNumber } of now) mayGoOn.push({ lockId, ticketNumber });
 }
 

@@ -14,7 +14,7 @@ export const POOLS_LEVEL = 2;
  * level of the version before, which must be able to run beside this one. Level 0: versions that did not register a
  * level.
  */
-export const LEVEL_MIN = 0;
+export const LEVEL_MIN = 1;
 
 /** The label of an error that says that this server is too old. */
 export const TOO_OLD = "too_old";

@@ -5,7 +5,7 @@
 // since. Its write changes the revision of the guard row, so a store with several servers asserts the known revision in
 // its transaction. A decision changes the rows that it gets, so it gets copies.
 
-import { DUE_MAX, FORCE_RELEASE_MAX } from "../core/bounds.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX, POOL_QUEUE_READ } from "../core/bounds.ts";
 import {
   addByLock,
   type Claim,
@@ -26,6 +26,7 @@ import {
   CACHED_HOLDERS_MAX,
   CACHED_LOCKS_DEFAULT,
   CACHED_QUEUE_MAX,
+  POOL_QUEUE_KNOWN_MIN,
 } from "./storage-bounds.ts";
 import type { Loaded, LoadPlan, Writes } from "./store.ts";
 
@@ -44,6 +45,8 @@ class CachedLock implements Linked<CachedLock> {
   lock: Lock;
   /** null: not all of its holders are known. */
   claims: LiveClaims | null = null;
+  /** Of a pool: the first of those who wait there; null: unknown. */
+  pool: Omit<PoolRows, "lock"> | null = null;
   /**
    * Whether this server has requested the claims since another server last wrote the lock. "not yet": the lock was
    * doubted, so a read must first show whether another one has written.
@@ -110,13 +113,15 @@ export class CachedLocks {
     return { locks, pools, claims: [...copies.asked], queues, before: copies, newRequestIds };
   }
 
-  /** The plan's pools at which nobody waits, as known. null: not all of them are known, or somebody waits there. */
+  /** The plan's pools, as known; null: not all of them are, or too few of those who wait there. */
   #pools({ pools = [] }: LoadPlan, copies: Copies): Map<bigint, PoolRows> | null {
     const rows = new Map<bigint, PoolRows>();
     for (const id of pools) {
       const known = this.#locks.get(id);
-      if (!known || known.asked === "not yet" || isShared(known) || known.lock.waiting > 0) return null;
-      rows.set(id, { lock: copies.takePool(known.lock), queue: [], complete: true });
+      if (!known?.pool || isShared(known)) return null;
+      const { queue, complete } = known.pool;
+      if (!complete && queue.length < POOL_QUEUE_KNOWN_MIN) return null;
+      rows.set(id, { lock: copies.takePool(known.lock), queue, complete });
     }
     return rows;
   }
@@ -129,12 +134,11 @@ export class CachedLocks {
     for (const { head } of loaded.queues.values()) addByLock(seen, head);
     addByLock(seen, writes.changed);
     addByLock(seen, writes.added);
-    for (const lock of [...writes.locks, ...(writes.pools ?? [])]) {
+    for (const pool of writes.pools ?? []) this.#learnPool(pool, before);
+    for (const lock of writes.locks) {
       const known = this.#locks.get(lock.id);
       if (!known) {
-        const added = new CachedLock(lock);
-        this.#locks.set(lock.id, added);
-        this.#inOrder.add(added);
+        this.#add(lock);
         continue;
       }
       const lockRead = before.lock(lock.id);
@@ -157,6 +161,25 @@ export class CachedLocks {
     }
   }
 
+  #add(lock: Lock): CachedLock {
+    const added = new CachedLock(lock);
+    this.#locks.set(lock.id, added);
+    this.#inOrder.add(added);
+    return added;
+  }
+
+  #learnPool({ lock, queue, complete }: PoolRows, before: Pick<Before, "lock">): void {
+    const known = this.#locks.get(lock.id) ?? this.#add(lock);
+    const own = known.lock === lock || known.lock.revision === before.lock(lock.id)?.revision;
+    known.alone = own ? known.alone + 1 : 0;
+    known.lock = lock;
+    known.pool = {
+      queue: queue.slice(0, POOL_QUEUE_READ),
+      complete: complete && queue.length <= POOL_QUEUE_READ,
+    };
+    this.#inOrder.use(known);
+  }
+
   /**
    * Forgets the claims of these locks, so that the next decision about them reads the database. Call it after a
    * failure, after a decision in several rounds, and after a change of a rule.
@@ -167,6 +190,7 @@ export class CachedLocks {
       if (!known) continue;
       this.#claims -= known.claims?.all.size ?? 0;
       known.claims = null;
+      known.pool = null;
       known.asked = "not yet";
     }
   }

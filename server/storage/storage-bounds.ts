@@ -140,6 +140,8 @@ export const CACHED_CLAIMS_OF_LOCK = 2;
 export const CACHED_HOLDERS_MAX = 500;
 /** Waiters that are cached from the head of one queue. */
 export const CACHED_QUEUE_MAX = 128;
+/** If more wait at a pool than are known, at least so many must be: a decision may let several go on. */
+export const POOL_QUEUE_KNOWN_MIN = 32;
 /**
  * How often this server must find its own last write of a lock unchanged, after another server's, to cache it again.
  */

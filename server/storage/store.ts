@@ -9,7 +9,7 @@ import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
-import type { Rows } from "../core/rows.ts";
+import type { PoolRows, Rows } from "../core/rows.ts";
 import type { Span } from "../core/span.ts";
 import type { ClaimTimes } from "../core/transitions.ts";
 
@@ -81,8 +81,8 @@ export interface Loaded extends Rows {
 export interface Writes {
   /** Guard rows, each with a raised revision. Contains every lock that was decided about, changed or not. */
   readonly locks: readonly Lock[];
-  /** The same of the pools that were read, which have no claims of their own. Unset: none were. */
-  readonly pools?: readonly Lock[];
+  /** The same of the pools that were read, which have no claims of their own, with their queues. Unset: none were. */
+  readonly pools?: readonly PoolRows[];
   readonly added: readonly Claim[];
   /** Written by key and secret. A claim that no longer exists fails the whole transaction. */
   readonly changed: readonly Claim[];

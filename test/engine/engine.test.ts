@@ -109,7 +109,14 @@ test("an operator's command about many names is observed with its caller, and a 
   expect((await engine.setLimitRule("a/", { limit: 4 }, 0n, "", caller)).kind).toBe("version_mismatch");
   expect(seen.filter(({ kind }) => kind === "limit_rule_set")).toEqual([
     {
-      ...{ kind: "limit_rule_set", prefix: "a/", set: { limit: 3 }, version: 1n, reason: "Because." },
+      ...{
+        kind: "limit_rule_set",
+        prefix: "a/",
+        isPool: false,
+        set: { limit: 3 },
+        version: 1n,
+        reason: "Because.",
+      },
       ...{ serversBehind: 0, caller },
     },
   ]);

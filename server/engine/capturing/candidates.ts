@@ -28,6 +28,8 @@ export class Candidates {
   readonly #taking: Taking;
   #selector: FreeSelector;
   #rules: readonly LimitRule[] = [];
+  /** Prefixes of pools that have no room now. */
+  readonly #full: string[] = [];
   #at: FreePosition;
   /** The last page that was read, and its locks that were not looked at yet. */
   #page: FreePage | null = null;
@@ -95,6 +97,13 @@ export class Candidates {
     return this.#rules.some(({ limit }) => limit === 0);
   }
 
+  /** A pool over some candidates has no room: others under it are not worth a try. */
+  isFull(poolPrefix: string): void {
+    this.#full.push(poolPrefix);
+    // Then there is nothing to take at all.
+    if (this.#selector.kind === "prefix" && this.#selector.prefix.startsWith(poolPrefix)) this.#isDone = true;
+  }
+
   /** In how long the next lock becomes free, once the search is done; null: unknown. */
   async nextInUs(): Promise<number | null> {
     const page = this.#page;
@@ -116,7 +125,7 @@ export class Candidates {
 
   /** Marks the lock as being taken and returns true, unless this replica is taking it already or its limit is 0. */
   #takes({ name, limit }: FreeLock): boolean {
-    if (this.#taking.has(name)) return false;
+    if (this.#taking.has(name) || this.#full.some((prefix) => name.startsWith(prefix))) return false;
     const own = { name, limit, limitVersion: 0n, limitReason: "" };
     if (effectiveLimit(own, this.#rules).limit === 0) return false;
     this.#taking.add(name);

@@ -153,6 +153,7 @@ export class Captures {
       } finally {
         for (const { name } of found) this.#taking.delete(name);
       }
+      for (const prefix of attempt.fullPools.splice(0)) candidates.isFull(prefix);
       if (attempt.wasPaused) await attempt.unlessItHasLeases(() => this.#learnPatterns(candidates));
     }
     const isCutShort = this.#isCutShort(line, candidates, attempt, isOver());
@@ -313,6 +314,8 @@ class Attempt {
   tried = 0;
   refused = 0;
   wasPaused = false;
+  /** Prefixes of pools that have just refused a candidate. */
+  readonly fullPools: string[] = [];
   isRepeated = false;
   /** When a refused candidate may become available, if known. */
   retryAfterUs: number | null = null;
@@ -389,8 +392,9 @@ class Attempt {
     this.#freeIds = this.#freeIds.filter((id) => !used.has(id));
   }
 
-  #refuse({ reason, forUs }: Refused): void {
-    if (reason === "paused" || reason === "never_fits") this.wasPaused = true;
+  #refuse({ reason, forUs, limit }: Refused): void {
+    if (limit.source === "pool") this.fullPools.push(limit.pattern.slice(0, -1));
+    else if (reason === "paused" || reason === "never_fits") this.wasPaused = true;
     if (reason === "failed_over") this.#areGrantsPaused = true;
     if (forUs !== undefined) this.retryAfterUs = Math.min(this.retryAfterUs ?? forUs, forUs);
   }

@@ -172,7 +172,10 @@ export class Subscribers {
       for (const lockId of locks.keys()) places.changed(lockId);
       places.poolsChanged(pools.keys());
     }
-    if (this.#feed.listeners.size > 0) this.#feed.committed(locks.values());
+    if (this.#feed.listeners.size > 0) {
+      this.#feed.committed(locks.values());
+      for (const lock of pools.values()) this.#feed.committed([{ lock }]);
+    }
   }
 
   /** If that is soon. If not, or if this server is gone by then, a sweep looks at the lock up to a second late. */

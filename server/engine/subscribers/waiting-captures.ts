@@ -6,6 +6,7 @@
 // learn what it took.
 
 import { hash } from "node:crypto";
+import { poolPrefix } from "../../core/pools.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { DecidedLock } from "../../storage/store.ts";
 import type { Captured, CaptureInput, CaptureTarget } from "../answers.ts";
@@ -31,8 +32,8 @@ export class WaitingCaptures implements DecisionListener {
   readonly #lines = new Map<string, CaptureLine>();
   /** When a line looks again without a hint. */
   readonly #due = new DueTimers<CaptureLine>((line) => line.serve());
-  /** Locks seen lately, each with its revision: the feed reports them repeatedly. */
-  readonly #seen = new RecentMap<bigint, bigint>(bounds.CAPTURE_SEEN_MAX);
+  /** Locks and pools seen lately: the feed reports them repeatedly. */
+  readonly #seen = new RecentMap<bigint, Pick<DecidedLock, "revision" | "holders">>(bounds.CAPTURE_SEEN_MAX);
 
   constructor(options: WaitingCapturesOptions) {
     this.#options = options;
@@ -76,8 +77,16 @@ export class WaitingCaptures implements DecisionListener {
   }
 
   decided(lock: DecidedLock): void {
-    if (this.#seen.get(lock.id) === lock.revision) return;
-    this.#seen.set(lock.id, lock.revision);
+    const seen = this.#seen.get(lock.id);
+    if (seen?.revision === lock.revision) return;
+    this.#seen.set(lock.id, { revision: lock.revision, holders: lock.holders });
+    const pool = poolPrefix(lock.name);
+    if (pool !== null) {
+      // A claim that waits there goes first.
+      const hasLeft = seen !== undefined && lock.holders < seen.holders && lock.waiting === 0;
+      for (const line of this.#lines.values()) if (hasLeft && line.mayBeUnder(pool)) line.serve();
+      return;
+    }
     if (lock.holders + lock.waiting > 0) return;
     for (const line of this.#lines.values()) if (line.wants(lock.name)) line.serve();
   }
@@ -129,6 +138,8 @@ type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 class CaptureLine {
   /** Whether the line may want the lock; its record is not known here. */
   readonly wants: (name: string) => boolean;
+  /** Whether a lock that it wants may be under a pool with this prefix. */
+  readonly mayBeUnder: (pool: string) => boolean;
   readonly #due: DueTimers<CaptureLine>;
   /** The longest wait before the line looks again without a hint. */
   readonly #pollMs: () => number;
@@ -144,6 +155,10 @@ class CaptureLine {
     const names = new Set(target.kind === "names" ? target.names : []);
     this.wants =
       target.kind === "prefix" ? (name) => name.startsWith(target.prefix) : (name) => names.has(name);
+    this.mayBeUnder = (pool) =>
+      target.kind === "prefix"
+        ? target.prefix.startsWith(pool) || pool.startsWith(target.prefix)
+        : target.names.some((name) => name.startsWith(pool));
     this.#pollMs = pollMs;
     this.#onEmpty = onEmpty;
   }

@@ -59,8 +59,8 @@ export class Lanes {
   readonly #options: LanesOptions;
   /** Locks with queued asks, in the order in which they came. */
   readonly #queued = new Set<LockEntry>();
-  /** Root pools whose locks a lane decides about. */
-  readonly #trees = new Set<bigint>();
+  /** How many locks under each root pool one transaction decides about. There is one for each tree at a time. */
+  readonly #trees = new Map<bigint, number>();
   readonly #slots: PatientSlots;
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
@@ -169,7 +169,8 @@ export class Lanes {
   #take(): Map<bigint, Ask[]> {
     const taken = new Map<bigint, Ask[]>();
     const passing = new Map<bigint, Ask[]>();
-    const ownTrees = new Set<bigint>();
+    /** Trees that this call takes locks of: for the lane, or to wait. */
+    const ownTrees = new Map<bigint, LockEntry["hold"]>();
     let room = bounds.BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
     const isCrowded = performance.now() - this.#crowdedMs < bounds.CROWDED_FOR_MS;
@@ -177,15 +178,15 @@ export class Lanes {
     for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
-      const state = lock.hold;
       const tree = this.#options.pools.rootOf(lock.name);
-      if (state === "free" && tree !== null && !ownTrees.has(tree)) {
-        if (this.#trees.has(tree)) continue;
-        this.#trees.add(tree);
-        ownTrees.add(tree);
+      if (tree !== null && this.#trees.has(tree) && !ownTrees.has(tree)) continue;
+      const state = this.#holdOf(lock, tree);
+      if (state !== "stuck" && tree !== null) {
+        if ((ownTrees.get(tree) ?? state) !== state) continue;
+        ownTrees.set(tree, state);
       }
       if (state === "free") {
-        lock.tree = tree;
+        this.#enterTree(lock, tree);
         const part = this.#takeOf(lock, room);
         room -= part.length;
         taken.set(lock.id, part);
@@ -196,8 +197,10 @@ export class Lanes {
         if (taken.size > 0) continue;
         taken.set(lock.id, this.#takeOf(lock));
         break;
-      } else if (passing.size < bounds.BATCH_LOCKS_MAX && this.#slots.hasRoom)
+      } else if (passing.size < bounds.BATCH_LOCKS_MAX && this.#slots.hasRoom) {
+        this.#enterTree(lock, tree);
         passing.set(lock.id, this.#takeOf(lock));
+      }
     }
     if (passing.size > 0) this.#wait({ byLock: passing, earlier: [] }, "passing");
     return taken;
@@ -265,12 +268,54 @@ export class Lanes {
       for (const half of halves) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(asks)) lock.met();
+    if (asks.byLock.size > 1) {
+      await this.#meetInTree(asks);
+      return;
+    }
+    for (const lock of this.#locksOf(asks)) {
+      lock.met();
+      // It waits for its own row first, and holds no pool then.
+      this.#leaveTree(lock);
+    }
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
     if (isWorthIt) this.#wait(asks, "passing");
     else this.#failed(asks, heldUp());
+  }
+
+  /**
+   * The held row may be that of one lock or of a pool. If both halves meet it, it is a pool's: then the tree waits for it in one
+   * transaction, and so do its other locks for a while.
+   */
+  async #meetInTree(asks: TransactionAsks): Promise<void> {
+    const held: TransactionAsks[] = [];
+    const halves = parts(asks, 2);
+    for (const half of halves) if (!(await this.#runUnlessHeld(half))) held.push(half);
+    if (held.length < halves.length) {
+      for (const half of held) await this.#meet(half);
+      return;
+    }
+    const [lock] = this.#locksOf(asks);
+    if (lock?.tree) this.#options.locks.get(lock.tree).met();
+    const earlier = new Set(held.flatMap((half) => half.earlier));
+    this.#wait({ ...asks, earlier: [...earlier] }, "passing");
+  }
+
+  /** Whether the transaction is over, in one way or another; false: another one holds a row of it. */
+  async #runUnlessHeld(asks: TransactionAsks): Promise<boolean> {
+    try {
+      this.#done(asks, await commitAsks(asks, true, this.#options));
+    } catch (error) {
+      if (isRowLocked(error)) return false;
+      await this.#failedWith(asks, error);
+    }
+    return true;
+  }
+
+  #holdOf(lock: LockEntry, tree: bigint | null): LockEntry["hold"] {
+    const { hold } = lock;
+    return hold === "free" && tree !== null ? this.#options.locks.get(tree).hold : hold;
   }
 
   /** Gives the asks to the patient slots. Their commands count as queued until it is over. */
@@ -281,7 +326,6 @@ export class Lanes {
     for (const [lockId, asks] of left.byLock) {
       this.#queuedCount += asks.length;
       const lock = this.#options.locks.get(lockId);
-      this.#leaveTree(lock);
       const onLong = () => this.#waitForLong(lock, asks, left.earlier, sinceMs);
       lock.underWay = { kind: "patient", timer: setTimeout(onLong, bounds.RETURNED_AFTER_MS), sinceMs };
     }
@@ -306,7 +350,10 @@ export class Lanes {
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
     } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(asks)) lock.stuck();
+      for (const lock of this.#locksOf(asks)) {
+        lock.stuck();
+        this.#leaveTree(lock);
+      }
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
@@ -374,10 +421,19 @@ export class Lanes {
     this.#goOn();
   }
 
-  /** Another lane may decide about the tree of the lock. */
+  #enterTree(lock: LockEntry, tree: bigint | null): void {
+    lock.tree = tree;
+    if (tree !== null) this.#trees.set(tree, (this.#trees.get(tree) ?? 0) + 1);
+  }
+
+  /** When all of its locks have left, another transaction may decide about the tree. */
   #leaveTree(lock: LockEntry): void {
-    if (lock.tree !== null) this.#trees.delete(lock.tree);
+    const { tree } = lock;
     lock.tree = null;
+    if (tree === null) return;
+    const left = (this.#trees.get(tree) ?? 1) - 1;
+    if (left > 0) this.#trees.set(tree, left);
+    else this.#trees.delete(tree);
   }
 
   #locksOf({ byLock }: TransactionAsks): LockEntry[] {
@@ -387,7 +443,10 @@ export class Lanes {
 
 /** Best effort: may be refused while another transaction holds the lock. */
 function isOptional(command: Command): boolean {
-  return command.verb === "advance" || (command.verb === "acquire" && command.isOneOfMany === true);
+  return (
+    (command.verb === "advance" && command.waits !== true) ||
+    (command.verb === "acquire" && command.isOneOfMany === true)
+  );
 }
 
 /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */

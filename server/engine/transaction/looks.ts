@@ -35,7 +35,11 @@ export class Looks {
     this.#underWay.add(lockId);
     try {
       for (let wanted = this.#take(lockId); wanted; wanted = this.#take(lockId))
-        await this.#options.submit(lockId, { verb: "advance", claims: [...wanted.values()] });
+        await this.#options.submit(lockId, {
+          verb: "advance",
+          claims: [...wanted.values()],
+          waits: true,
+        });
     } catch (error) {
       // The sweep finds the pool again.
       this.#wanted.delete(lockId);

@@ -70,7 +70,8 @@ export class PoolCounts {
         return (claim.state === "held" || isEntering(claim)) && !isSpend(claim) && !levelAt(claim, poolId);
       });
       for (const claims of partsOf<ClaimKey>(uncounted, COUNTED_CLAIMS_MAX))
-        if (claims.length > 0) await submit(lockId, { verb: "advance", claims, countsPast: true });
+        if (claims.length > 0)
+          await submit(lockId, { verb: "advance", claims, countsPast: true, waits: true });
       const last = live.at(-1);
       if (!last || live.length < COUNTED_CLAIMS_MAX) return;
       after = last.ticketNumber;

@@ -332,9 +332,9 @@ export class Attempt {
       lock.revision += this.#revisionStep;
       this.locks.set(lock.id, { lock, revisionBefore });
     }
-    for (const pool of decision.pools) {
-      pool.revision += this.#revisionStep;
-      this.pools.set(pool.id, pool);
+    for (const { lock } of decision.pools) {
+      lock.revision += this.#revisionStep;
+      this.pools.set(lock.id, lock);
     }
     // Those of an earlier round may have gone on in this one: then a look finds nothing to do.
     this.mayGoOn = decision.mayGoOn;

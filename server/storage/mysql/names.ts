@@ -19,6 +19,8 @@ const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) 
 // One statement with a known number of rows, which takes no lock on the counter of ids. The rows are in order of names,
 // so that two servers which create the same names do not deadlock.
 const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), last_token, ${NOW_US})`;
+// No row has this id.
+const LOCK_NONE = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = 0 FOR UPDATE";
 
 const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION} AND l.rate_until < ${NOW_US} - ?, ${NOW_US}
   FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
@@ -81,15 +83,29 @@ export function names(pool: MysqlPool) {
   } satisfies Partial<Store>;
 }
 
+/**
+ * On Galera, locks something exclusively before the floor, because only then InnoDB numbers the transaction. MariaDB 10.11
+ * may not end a transaction in favour of another node's writes while it gets its number. If these raise the revision of the
+ * rules, they then wait for the floor's row, and this transaction waits until they are committed: the node commits nothing
+ * for innodb_lock_wait_timeout, which is 50 s by default.
+ */
 async function make(connection: Connection, names: readonly Buffer[]): Promise<readonly Row[]> {
+  const { mayLag: isGalera } = connection;
   const trip = new Trip("add_locks");
+  if (isGalera) {
+    trip.add("START TRANSACTION");
+    trip.add(LOCK_NONE);
+  }
   const rows = names.map(() => NEW).join(", ");
   trip.add(
     `INSERT IGNORE INTO rowlock_lock (name, last_token, record_floor, decided_at) VALUES ${rows}`,
     ...names,
   );
+  // Not `addCommit`: if the outcome is unknown, the rows can be made again.
+  if (isGalera) trip.add("COMMIT");
   const foundAt = trip.add(FIND, names);
-  return rowsOf((await connection.run(trip))[foundAt]);
+  const find = async () => rowsOf((await connection.run(trip))[foundAt]);
+  return isGalera ? inTransaction(connection, find) : find();
 }
 
 /** INSERT IGNORE would truncate a name that is too long. Callers refuse such names, so one here is a bug. */

@@ -182,7 +182,7 @@ export function limitRuleFromRow(row: Row): LimitRule {
     version: bigintOf(version),
     reason: textOf(reason),
     changeMark: bigintOf(changeMark),
-    poolId: bigintOrNull(poolId),
+    ...(poolId !== null && { poolId: bigintOf(poolId) }),
   };
 }
 

@@ -77,6 +77,11 @@ export function movesOf(writes: Writes, nowUs: number): Moves {
   return { holders, ...moves, requests, earliestUs: earliestOf(holders, moves) };
 }
 
+/** For the rows of pools, which have no claims of their own. */
+export function withoutDeadlines(moves: Moves): Moves {
+  return { ...moves, earliestUs: null };
+}
+
 function lockOf(locks: ReadonlyMap<bigint, Lock>, { lockId, ticketNumber }: Claim): Lock {
   const lock = locks.get(lockId);
   if (!lock) throw new Error(`Claim ${ticketNumber} was decided about without its lock ${lockId}.`);

@@ -20,7 +20,7 @@ import {
   recordsOf,
 } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
-import { movesOf, placesOf } from "../rows/placement.ts";
+import { type Moves, movesOf, placesOf, withoutDeadlines } from "../rows/placement.ts";
 import {
   asIs,
   bytesOf,
@@ -189,10 +189,14 @@ export function save(
 ): number {
   const { statements } = handle;
   const moves = movesOf(writes, clock.nowUs);
-  for (const lock of [...writes.locks, ...(writes.pools ?? [])]) {
-    const was = before.lock(lock.id);
-    const { name, sql, values } = guardWrite(lock, was, moves, clock.atLeastUs, times);
+  const writeGuard = (lock: Lock, was: Lock | undefined, moved: Moves) => {
+    const { name, sql, values } = guardWrite(lock, was, moved, clock.atLeastUs, times);
     if (statements.write(name, sql, values) !== 1) missing(`guard row ${lock.id}`);
+  };
+  for (const { lock } of writes.pools ?? []) writeGuard(lock, before.lock(lock.id), withoutDeadlines(moves));
+  for (const lock of writes.locks) {
+    const was = before.lock(lock.id);
+    writeGuard(lock, was, moves);
     const old = was?.record;
     if (old && old.principal !== lock.record?.principal) statements.run("remove_record", lock.id);
     if (lock.record) statements.run("write_record", ...recordValues(lock));

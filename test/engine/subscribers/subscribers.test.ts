@@ -132,6 +132,7 @@ async function scene() {
     const event = { kind: "granted", claim, queued: true, waitedUs: 0 };
     subscribers.wake({
       locks: new Map([[id, { lock, revisionBefore }]]),
+      ...{ pools: new Map(), mayGoOn: [] },
       events: claim ? [{ event, lockName: lock.name, nowUs: 1 }] : [],
       limitRules: database.rules,
       leftOver: [],

@@ -230,9 +230,9 @@ export function contractOfListings(fresh: () => FreshStore): void {
       );
       const { nowUs, places } = await store.queue(id);
       expect(places).toEqual([
-        { ticketNumber: 3n, permits: 3 },
-        { ticketNumber: 4n, permits: 1 },
-        { ticketNumber: 5n, permits: 500 },
+        { lockId: id, ticketNumber: 3n, permits: 3 },
+        { lockId: id, ticketNumber: 4n, permits: 1 },
+        { lockId: id, ticketNumber: 5n, permits: 500 },
       ]);
       expect(nowUs).toBeGreaterThan(SECOND_US);
       expect((await store.queue(id + 1000n)).places).toEqual([]);

@@ -26,6 +26,7 @@ import { chanceFrom, type Faults, faultyStore } from "../../support/faulty-store
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection, refusal, until } from "../../support/mysql-stage.ts";
 import { Picture } from "../../support/picture.ts";
+import { shareAPool } from "../../support/pool-load.ts";
 import { ask, follower, type Replica, startReplicas } from "../../support/replicas.ts";
 import { seed } from "../../support/seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
@@ -39,6 +40,8 @@ const SCHEDULES = 100;
 const CAPTURED = 60;
 /** Changes of a limit by pattern while the other node decides. */
 const RULE_ROUNDS = 20;
+/** InnoDB shows transactions as they were at the last look, unless that is longer ago than 100 ms. */
+const TRANSACTIONS_SHOWN_MS = 150;
 /** A waiter that has not heard by then of a limit that makes room for it never will. */
 const HEARD_MS_MAX = 30_000;
 const LOAD_MS = 6_000;
@@ -212,6 +215,30 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   });
 
+  // Otherwise another node's change of a limit by pattern may not end it, and this node stands still.
+  test("InnoDB has numbered the transaction that creates names before it waits for the floor", async () => {
+    const [holder, watcher] = await Promise.all([urlAt(1), urlAt(1)].map((url) => openPlainConnection(url)));
+    if (!holder || !watcher) throw new Error("no connections");
+    try {
+      await holder.run("START TRANSACTION");
+      await holder.run("SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE");
+      const creating = stores[1].resolve(["numbered"]);
+      let numbers: unknown[] = [];
+      await until(async () => {
+        await sleep(TRANSACTIONS_SHOWN_MS);
+        const sql = "SELECT trx_id FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        numbers = (await watcher.run(sql)).map((row) => row.trx_id);
+        return numbers.length > 0;
+      });
+      await holder.run("ROLLBACK");
+      expect((await creating).size).toBe(1);
+      expect(numbers).toEqual([expect.any(Number)]);
+      expect(numbers[0]).toBeGreaterThan(0);
+    } finally {
+      for (const user of [holder, watcher]) user.close();
+    }
+  });
+
   test("after one node has confirmed a pause by pattern, the other one grants nothing", async () => {
     const { all, stop } = await startReplicas(sharedDatabase(), 2);
     const [one, other] = all as [Replica, Replica];
@@ -370,6 +397,15 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     },
     LOAD_MS + 120_000,
   );
+
+  test("engines on both nodes share a pool, and never give more of it than there is", async () => {
+    const replicas = await startReplicas(ownDatabase, 2);
+    try {
+      await shareAPool(replicas.all, 40);
+    } finally {
+      await replicas.stop();
+    }
+  }, 120_000);
 
   // The last test, because the node stays away.
   test("a node that replicates nothing, or has left, does not count as the cluster, however writable it is", async () => {

@@ -336,6 +336,8 @@ function nodeFlags(setting: NodeSetting): string[] {
     "--binlog-format=ROW",
     "--default-storage-engine=InnoDB",
     "--innodb-autoinc-lock-mode=2",
+    // As docs/databases.md advises: how long a node stands still if it has not ended a transaction that is in the way.
+    "--innodb-lock-wait-timeout=1",
     "--wsrep-on=ON",
     `--wsrep-provider=${library}`,
     `--wsrep-provider-options=${provider.join(";")}`,

@@ -97,7 +97,7 @@ function writingTrip(
   trip.statementBytesMax = connection.packetMax;
   if (read.assumptions) trip.add(BEGIN);
   if (plan.impatient) {
-    const guards = read.assumptions ? [...writes.locks, ...(writes.pools ?? [])] : [];
+    const guards = read.assumptions ? [...writes.locks, ...(writes.pools ?? []).map(({ lock }) => lock)] : [];
     addRowLocks(trip, connection, moves, guards, records, read.before);
   }
   // A server that changes a rule sees only committed claims. So if waiters are left, the rules are locked in the trip that

@@ -16,7 +16,7 @@ import {
   RULE_COLUMNS,
 } from "../../rows/columns.ts";
 import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
-import type { Moves } from "../../rows/placement.ts";
+import { type Moves, withoutDeadlines } from "../../rows/placement.ts";
 import {
   asIs,
   changingRecordValues,
@@ -115,8 +115,9 @@ export function addWrites(
     for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
       addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // After the locks, as they are locked.
-  const { pools = [] } = writes;
-  if (pools.length > 0) addGuardUpdate(chain, pools, moves, before, loaded.atLeastUs, assumptions !== null);
+  const pools = writes.pools?.map(({ lock }) => lock) ?? [];
+  if (pools.length > 0)
+    addGuardUpdate(chain, pools, withoutDeadlines(moves), before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
   for (const claims of claimsAlike(moves.changed))
