@@ -4,7 +4,7 @@
 // replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
-import { type Counters, isOwnName, totalHeld, totalWaiting } from "../core/lock.ts";
+import { type Counters, isOwnName, totalHeld, waiterCount } from "../core/lock.ts";
 import { poolPrefix } from "../core/pools.ts";
 import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import { ByClass, type LockClasses } from "./series.ts";
@@ -239,7 +239,7 @@ function poolCount({ name, limit, heldPermits, waiting }: Counters): PoolCount {
 
 function add(state: ClassState, { lock, oldestWaiterSinceUs }: BusyLock, rules: readonly LimitRule[]): void {
   state.locks += 1;
-  state.waiting += totalWaiting(lock);
+  state.waiting += waiterCount(lock);
   state.heldPermits += totalHeld(lock);
   state.limitPermits += effectiveLimit(lock, rules).limit;
   if (oldestWaiterSinceUs === null) return;
