@@ -22,6 +22,8 @@ interface Table {
   readonly columns: string;
   /** Columns by the name of the index. */
   readonly indexes?: Readonly<Record<string, string>>;
+  /** SQLite: conditions by the name of the index, which has no other rows. So most writes leave it alone. */
+  readonly partial?: Readonly<Record<string, string>>;
   /** SQLite: the rows are not in the order of the primary key, because it is a single number, or they are long. */
   readonly hasRowId?: true;
 }
@@ -76,9 +78,12 @@ const SQLITE: Types = {
   bytes: () => "BLOB",
   key: () => "BLOB",
   noBytes: "x''",
-  create: ({ name, columns, indexes = {}, hasRowId }) => [
+  create: ({ name, columns, indexes = {}, partial = {}, hasRowId }) => [
     `CREATE TABLE ${name} (${columns}) STRICT${hasRowId ? "" : ", WITHOUT ROWID"}`,
-    ...Object.entries(indexes).map(([index, of]) => `CREATE INDEX ${index} ON ${name} (${of})`),
+    ...Object.entries(indexes).map(([index, of]) => {
+      const condition = partial[index];
+      return `CREATE INDEX ${index} ON ${name} (${of})${condition ? ` WHERE ${condition}` : ""}`;
+    }),
   ],
   insertOnce: "INSERT",
   createView: "CREATE VIEW",
@@ -160,6 +165,7 @@ function tablesOf(types: Types): Table[] {
         pool_rank ${number} NULL,
         PRIMARY KEY (lock_id, place, ticket_number)`,
       indexes: { rowlock_claim_pool: "pool_id, pool_rank" },
+      partial: { rowlock_claim_pool: "pool_id IS NOT NULL" },
     },
     {
       name: "rowlock_history",
