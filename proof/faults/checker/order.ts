@@ -33,7 +33,7 @@ function inQueues(history: History): Breach[] {
 /** Who came so much later reached the pools later. */
 const LATER_MS = 1_000;
 /** Who may go on at a pool does so by then, if nothing is wrong. */
-const GOES_ON_MS = 1_500;
+const GOES_ON_MS = 2_500;
 
 /**
  * At a pool, nobody takes what somebody before needs: whenever one that came later was granted, those before it that wait
