@@ -84,7 +84,7 @@ function fitsAll(
     (other) => other.lock === lock && other.startMs <= endMs && other.endMs >= startMs,
   );
   // One that is held was asked for, and may have been before.
-  const tokens = new Map(own.map((one, index) => [one.token ?? `${index}`, one]));
+  const tokens = new Map(own.map((one) => [one.token ?? one, one]));
   const settings = (history.byLock("limit").get(lock) ?? []).filter((set) => set.startMs <= endMs);
   const isKnown = settings.every((set) => set.outcome === "done" && set.endMs < startMs);
   const limit = settings.at(-1)?.limit ?? DEFAULT_LIMIT;
