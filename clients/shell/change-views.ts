@@ -15,12 +15,12 @@ export function changeTable(changes: readonly ChangeView[], paint: Paint): strin
 }
 
 function changeCells(change: ChangeView): string[] {
-  const { changedAt, kind, name, pattern, changedBy, reason } = change;
+  const { changedAt, kind, name, pattern, pool, changedBy, reason } = change;
   const [from, to] = fromTo(change);
   return [
     changedAt ? localTime(changedAt) : "",
     kind,
-    shown(name ?? pattern ?? ""),
+    pool === undefined ? shown(name ?? pattern ?? "") : `${shown(pool)} (pool)`,
     shown(changedBy),
     shown(from),
     shown(to),

@@ -11,6 +11,7 @@ import type {
 } from "../typescript/src/index.ts";
 import type { LockOrder } from "./lock-orders.ts";
 import { localTime } from "./past-times.ts";
+import { poolLine } from "./pools.ts";
 import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
 import { rateText } from "./rates.ts";
 
@@ -18,13 +19,14 @@ const OWNERS_MAX = 3;
 
 export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
   const { name, limit, rate, heldPermits, holderCount, waiterCount, draining, lastToken } = lock;
-  const { holders, waiters, record } = lock;
+  const { holders, waiters, record, pools = [] } = lock;
   const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
   const words = limitWords(limit);
   const head = columns([
     ["name", paint("bold", shown(name))],
     ["limit", limit.permits === 0 ? paint("red", words) : words],
     ...(rate ? [["rate", `${rateWords(rate)}, ${rate.available} available`]] : []),
+    ...pools.map((pool, at) => [at === 0 ? "pools" : "", poolLine(pool, paint)]),
     ["held", `${heldPermits} by ${holderCount}${drains}`],
     ["waiting", waitingWords(waiterCount, paint)],
     ["last token", String(lastToken)],
@@ -68,12 +70,19 @@ function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] 
   return [`#${claim.ticketNumber}`, taken(claim), since(claim.requestedAt, nowMs), reason, ownerOf(claim)];
 }
 
-/** Says what the waiter at this place in the queue waits for. */
+/**
+ * Says what the waiter at this place waits for. Those that wait at a pool come first: they have the lock, and nobody is behind
+ * them in its queue.
+ */
 function waitsFor(lock: LockView, at: number, nowMs: number): string {
-  const { limit, rate, heldPermits, holders, waiters, record } = lock;
+  const { limit, rate, waiters, record } = lock;
+  const { mode, permits, spendOnly, pool } = waiters[at] as ClaimView;
+  if (pool !== undefined) return `at the pool ${shown(pool)}`;
   const before = waiters[at - 1];
-  if (before) return `behind #${before.ticketNumber}`;
-  const { mode, permits, spendOnly } = waiters[at] as ClaimView;
+  if (before && before.pool === undefined) return `behind #${before.ticketNumber}`;
+  const entering = waiters.filter((waiter) => waiter.pool !== undefined && !waiter.spendOnly);
+  const holders = [...lock.holders, ...entering];
+  const heldPermits = entering.reduce((sum, claim) => sum + claim.permits, lock.heldPermits);
   if (limit.permits === 0) return "until the limit is raised";
   if (record?.notBefore && record.notBefore.getTime() > nowMs)
     return `until it is due ${dueWords(record, nowMs)}`;
@@ -209,9 +218,13 @@ export function behindWords(count: number): string {
   );
 }
 
-/** The name or the pattern that a setting is for. */
-export function settingName({ name, pattern = "" }: Pick<LimitSetting, "name" | "pattern">): string {
-  return name ?? pattern;
+/** The name, the pattern or the pool that a setting is for. */
+export function settingName({
+  name,
+  pool,
+  pattern = "",
+}: Pick<LimitSetting, "name" | "pattern" | "pool">): string {
+  return name ?? pool ?? pattern;
 }
 
 /** In how long the lock is due, or for how long it has been. */

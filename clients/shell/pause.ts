@@ -136,7 +136,9 @@ async function changeAll(
 async function settingsUnder(rowlock: RowlockClient, text: string, unsetVersion: bigint): Promise<Setting[]> {
   const isPattern = text.endsWith("*");
   const prefix = isPattern ? text.slice(0, -1) : text;
-  const listed = await Array.fromAsync(rowlock.listLimits({ prefix }));
+  const all = await Array.fromAsync(rowlock.listLimits({ prefix }));
+  // A pool stands beside the pattern of the same text.
+  const listed = all.filter(({ pool }) => pool === undefined);
   // A setting that has only a rate has no limit of its own to hold at 0.
   const others = listed.flatMap(({ limit, ...each }) =>
     isPattern && settingName(each) !== text && limit !== undefined ? [{ ...each, limit }] : [],

@@ -8,6 +8,7 @@ import type {
   Lock,
   LockOptions,
   Place,
+  RateView,
   Refusal,
   RowlockClient,
   SpendOptions,
@@ -16,6 +17,7 @@ import type {
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { inLocalTime } from "./past-times.ts";
 import { pausedBy } from "./paused-limits.ts";
+import { poolOf } from "./pools.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 import { rateText } from "./rates.ts";
 import { resumeWords } from "./wait-causes.ts";
@@ -179,8 +181,9 @@ export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (w
 export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
   let rewriting: NodeJS.Timeout | undefined;
   let write = (): void => {};
-  const words = ({ ahead, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
-    const place = ahead === 0 ? "next in the queue" : `${ahead} ahead in the queue`;
+  const words = ({ ahead, pool, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
+    const where = pool === undefined ? "in the queue" : `at the pool ${shown(pool)}`;
+    const place = ahead === 0 ? `next ${where}` : `${ahead} ahead ${where}`;
     const leftMs = rateWaitMs - sinceMs;
     const rate = leftMs > 0 ? `, ${timeWords(leftMs)} more by its rate` : "";
     return `waiting for "${shown(name)}": ${place}${rate}, for ${timeWords(waitedMs + sinceMs)} so far`;
@@ -217,7 +220,7 @@ function refusedSentence(name: string, refusal: Refusal): string {
   const { retryAfterMs } = refusal;
   switch (refusal.reason) {
     case "BUSY":
-      return `"${name}" is busy${holdersWords(refusal.holders)}.`;
+      return busySentence(name, refusal);
     case "TIMED_OUT": {
       const { limit, holders } = refusal;
       return `"${name}" did not become free in time${limit ? `: it ${pausedWords(limit)}` : holdersWords(holders)}.`;
@@ -227,9 +230,13 @@ function refusedSentence(name: string, refusal: Refusal): string {
     case "RATE": {
       const { rate } = refusal;
       const when = retryAfterMs === undefined ? "later" : `in ${timeWords(retryAfterMs)}`;
+      const pool = rate && poolOf(rate);
+      if (rate && pool)
+        return `"${name}" must wait: ${pool} has been granted as often as its rate of ${rateText(rate)} allows: try again ${when}.`;
       return `"${name}" has been granted as often as its rate${rate ? ` of ${rateText(rate)}` : ""} allows: try again ${when}.`;
     }
     case "NEVER_FITS":
+      if ((refusal.rate ?? refusal.limit)?.source === "pool") return neverFitsPool(name, refusal);
       if (refusal.rate)
         return `"${name}" has a rate of ${rateText(refusal.rate)}, so this can never be granted: ask for fewer permits, or raise the burst.`;
       return `"${name}" has a limit of ${refusal.limit?.permits ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
@@ -244,8 +251,31 @@ function refusedSentence(name: string, refusal: Refusal): string {
   }
 }
 
+function busySentence(
+  name: string,
+  { limit, holders }: Pick<Refusal & { reason: "BUSY" }, "limit" | "holders">,
+): string {
+  const pool = limit && poolOf(limit);
+  if (!limit || !pool) return `"${name}" is busy${holdersWords(holders)}.`;
+  const why = limit.reason ? ` (${limit.reason})` : "";
+  return `"${name}" must wait: ${pool} with its limit of ${limit.permits}${why} has no room now.`;
+}
+
+function neverFitsPool(
+  name: string,
+  { limit, rate }: Pick<Refusal & { reason: "NEVER_FITS" }, "limit" | "rate">,
+) {
+  const pool = poolOf((rate ?? limit) as RateView | LimitView);
+  if (rate)
+    return `"${name}" is under ${pool}, which has a rate of ${rateText(rate)}, so this can never be granted: ask for fewer permits, or raise the burst.`;
+  return `"${name}" is under ${pool}, which has a limit of ${limit?.permits}, so this can never be granted: ask for fewer permits, or raise the limit.`;
+}
+
 function pausedWords(limit: LimitView | undefined): string {
   if (!limit) return "is paused: the database has failed over, and a lost lease may still be held";
+  const pool = poolOf(limit);
+  if (pool)
+    return `is paused by ${pool}${limit.reason ? ` (${limit.reason})` : ""}: raise the limit of that to resume it`;
   const paused = pausedBy(limit);
   const todo = paused ? `\`${resumeWords(paused)}\` ends that` : "raise its limit to resume it";
   return `is paused${limit.reason ? ` (${limit.reason})` : ""}: ${todo}`;

@@ -78,6 +78,8 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
             `rowlock limit ${target} --rate PERMITS/TIME --burst COUNT`,
           ];
     }
+    case "pool":
+      return poolWords(cause, lock, ahead);
     case "not before":
       return [`it is not due before ${ahead(cause.notBefore)}`, `rowlock update ${lock} --not-before none`];
     case "exhausted":
@@ -113,6 +115,31 @@ function settingWords({ source, pattern = "", reason }: LimitView | RateView, lo
 /** The command for each pause that holds the limit. */
 export function resumeWords({ by }: PausedLimit): string {
   return by.map((each) => `rowlock resume ${shellWord(each)}`).join("; ");
+}
+
+/** The pool with what is used of it, and how to make more room. */
+function poolWords(
+  { pool, waitsHere, ahead, rateUntil }: Extract<WaitCause, { kind: "pool" }>,
+  lock: string,
+  when: (date: Date) => string,
+): [words: string, todo: string] {
+  const { pattern, limit, rate, use } = pool;
+  const which = pattern === "" ? "a pool" : `the pool ${shown(pattern)}`;
+  const reason = limit?.reason ?? rate?.reason ?? "";
+  const words = [
+    ...(limit ? [`has ${use.heldPermits} of ${limit.permits} permits taken`] : []),
+    ...(ahead === 0
+      ? []
+      : [`${ahead} ${ahead === 1 ? "waits" : "wait"} there${waitsHere ? " before it" : ""}`]),
+    ...(rate && rateUntil ? [`has a rate of ${rateText(rate)} that allows it at ${when(rateUntil)}`] : []),
+  ];
+  const why = reason === "" ? "" : ` (${shown(reason)})`;
+  const target = `--pool ${shellWord(pattern, true)}`;
+  const change = rateUntil
+    ? `wait, or rowlock limit ${target} --rate PERMITS/TIME`
+    : `rowlock limit ${target} PERMITS`;
+  // The server hides the pattern from callers who may not read all names under it.
+  return [`${which} ${words.join(", and ")}${why}`, pattern === "" ? `rowlock show ${lock}` : change];
 }
 
 function rowsHeldWords(cause: Extract<WaitCause, { kind: "rows held" }>): [words: string, todo: string] {

@@ -64,16 +64,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "lets a small request pass a heavy one at the head of the queue",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (!fits(lock, draft.limit.limit, head)) return;",
     to:
       "    if (!fits(lock, draft.limit.limit, head)) {\n" +
       "      if (!queue[1] || !mayGrant(draft) || !fits(lock, draft.limit.limit, queue[1])) return;\n" +
-      "      grant(draft, queue.splice(1, 1)[0] as Claim);\n      continue;\n    }",
+      "      const [next] = queue.splice(1, 1) as [Claim];\n      queue.unshift(next);\n" +
+      "      occupy(draft, next);\n      enter(draft, next, null);\n      continue;\n    }",
   },
   {
     fault: "stops at the last waiter that it has read",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;",
     to: "draft.unfinished = false;",
   },
@@ -121,9 +122,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "grants to waiters while leases may be held that a fail-over has lost",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (!mayGrant(draft)) return;",
-    to: "    if (!isDueNow(lock, draft.clock)) return;",
+    to: "    if (draft.lock.record !== null && !mayGrant(draft)) return;",
   },
   {
     fault: "grants to new requests while leases may be held that a fail-over has lost",
@@ -325,7 +326,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "grants to waiters before the lock is due",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (!mayGrant(draft)) return;",
     to: "    if (draft.failOver.grantsFromUs > draft.clock.atLeastUs) return;",
   },
@@ -343,13 +344,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "leaves waiters of an exhausted lock in its queue",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (isExhausted(lock)) {",
     to: "    if (isExhausted(lock) && !mayGrant(draft)) return;\n    if (isExhausted(lock)) {",
   },
   {
     fault: "grants to waiters without an attempt",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (isExhausted(lock)) {",
     to: "    if (isExhausted(lock) && head.ttlUs === null) {",
   },
@@ -367,7 +368,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "asks for the status when a request comes, and not when it is granted",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "    if (!isInWantedStatus(lock, head.terms)) {",
     to: "    if (!lock) {",
   },
@@ -529,7 +530,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "grants to waiters faster than the rate",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: "if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;",
     to: "",
   },
@@ -574,8 +575,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a spend of a waiter as a lease",
     file: "transitions.ts",
-    from: 'if (isSpend(claim)) end(draft, claim, "spent");',
-    to: "",
+    from: 'if (isSpend(claim)) end(draft, claim, "spent", { caller: atOnce?.caller });',
+    to: 'if (isSpend(claim) && atOnce) end(draft, claim, "spent", { caller: atOnce.caller });',
   },
   {
     fault: "refills the rate when a setting changes",
@@ -591,7 +592,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "leaves waiters in the queue that want more than a burst",
-    file: "transitions.ts",
+    file: "levels.ts",
     from: " || exceedsBurst(draft.rate, head.permits)",
     to: "",
   },

@@ -98,8 +98,13 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "storage/mysql/transaction/read.ts",
-        from: "  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;\n  const metaAt = trip.add(META);\n",
-        to: "  const metaAt = trip.add(META);\n  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;\n",
+        from: "  const guardsAt = ids.length > 0 ? trip.add(guards, ids) : null;\n",
+        to: "",
+      },
+      {
+        file: "storage/mysql/transaction/read.ts",
+        from: "  const metaAt = trip.add(META);\n",
+        to: "  const metaAt = trip.add(META);\n  const guardsAt = ids.length > 0 ? trip.add(guards, ids) : null;\n",
       },
     ],
   },

@@ -45,8 +45,10 @@ const COMMANDS: readonly Entry[] = [
   ...declaredBy(() => import("../../clients/shell/top.ts"), {
     top: "show who uses locks most, now and in the last minutes",
   }),
-  ...declaredBy(() => import("../../clients/shell/limits-and-records.ts"), {
-    limit: "show a limit or a rate, or set it",
+  ...declaredBy(() => import("../../clients/shell/limits.ts"), {
+    limit: "show a limit or a rate, or set it, of one name or of many",
+  }),
+  ...declaredBy(() => import("../../clients/shell/records.ts"), {
     update: "change a lock's record: its status, its attempts, when it is due",
     delete: "delete a lock's record",
   }),

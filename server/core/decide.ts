@@ -206,7 +206,11 @@ function forceRelease(draft: Draft, command: CommandOf<"force_release">): Outcom
     end(draft, claim, "force_released", { note: reason, by: note.by, caller });
   }
   const ended = chosen.map(snapshot);
-  return { kind: "forced", ended, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
+  return {
+    kind: "forced",
+    ended,
+    holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders - draft.lock.entering,
+  };
 }
 
 function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
@@ -340,14 +344,18 @@ function entering(draft: Draft, claim: Claim, command: Acquire): OutcomeNamed<"w
   return {
     kind: "waiting",
     claim: recordWait(draft, claim, command.caller),
-    place: pool && placeAt(pool, claim),
+    place: pool && placeAt(pool, claim, draft.nowUs),
   };
 }
 
-function placeAt({ lock, pattern }: Pool, claim: Claim): Place {
-  const { waiting, waitingPermits } = lock;
+function placeAt({ lock, rate, pattern }: Pool, claim: Claim, nowUs: number): Place {
+  const { limit, waiting, waitingPermits, rateUntilUs } = lock;
   const permitsAhead = waitingPermits - roomOf(claim);
-  return { ahead: waiting - 1, permitsAhead, queueLength: waiting, pool: pattern };
+  return {
+    ...{ ahead: waiting - 1, permitsAhead, queueLength: waiting, pool: pattern },
+    ...(rate &&
+      limit !== 0 && { rateWaitUs: rateWaitUs(rate, rateUntilUs, permitsAhead + claim.permits, nowUs) }),
+  };
 }
 
 function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire): Place {

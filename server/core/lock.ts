@@ -67,7 +67,7 @@ export function totalHeld(lock: Counters): number {
 }
 
 /** Claims that wait, for the lock or for a pool: for display. */
-export function totalWaiting({ waiting, entering }: Pick<Counters, "waiting" | "entering">): number {
+export function waiterCount({ waiting, entering }: Pick<Counters, "waiting" | "entering">): number {
   return waiting + entering;
 }
 

@@ -10,7 +10,7 @@ import type { Clock } from "./database-clock.ts";
 import { type EffectiveLimit, type EffectiveRate, isUnder, type LimitRule, patternOf } from "./limit.ts";
 import { type Lock, OWN_NAMES_PREFIX } from "./lock.ts";
 import { allowedFromUs, correctedUntilUs, exceedsBurst, isAllowed } from "./rate.ts";
-import type { PoolRows } from "./rows.ts";
+import type { PoolRows, PoolWaiter } from "./rows.ts";
 
 /** Begins the names of the guard rows of pools; the prefix of the pattern follows. */
 const POOL_NAMES_PREFIX = `${OWN_NAMES_PREFIX}pool/`;
@@ -37,17 +37,6 @@ export function poolsOver(name: string, rules: readonly LimitRule[]): readonly b
   if (!over) return NONE;
   over.sort((a, b) => b.prefix.length - a.prefix.length);
   return over.map(({ poolId }) => poolId as bigint);
-}
-
-/** One who waits at a pool. */
-export interface PoolWaiter {
-  readonly lockId: bigint;
-  readonly ticketNumber: bigint;
-  readonly rank: bigint;
-  /** Permits that it takes of the pool: a spend takes none. */
-  readonly room: number;
-  /** Permits that it takes of the pool's rate. */
-  readonly permits: number;
 }
 
 type Asked = Pick<Claim, "permits" | "ttlUs">;

@@ -9,7 +9,6 @@ import type { Claim } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import type { LimitRule } from "./limit.ts";
 import type { FailOver, Lock } from "./lock.ts";
-import type { PoolWaiter } from "./pools.ts";
 
 /** What was read under the guard rows. The decision owns it from here on. */
 export interface Rows extends Clock {
@@ -28,6 +27,17 @@ export interface Rows extends Clock {
   readonly pools?: ReadonlyMap<bigint, PoolRows | null> | undefined;
   /** For each lock with waiters: at least as many of them as planned, in order; complete if that is the whole queue. */
   readonly queues: ReadonlyMap<bigint, Queue>;
+}
+
+/** One who waits at a pool. */
+export interface PoolWaiter {
+  readonly lockId: bigint;
+  readonly ticketNumber: bigint;
+  readonly rank: bigint;
+  /** Permits that it takes of the pool: a spend takes none. */
+  readonly room: number;
+  /** Permits that it takes of the pool's rate. */
+  readonly permits: number;
 }
 
 export interface PoolRows {

@@ -204,6 +204,7 @@ export const AHEAD_ROUNDS_MAX = 20;
 export const POOLS_LISTED_MAX = 10_000;
 export const POOLS_READ_MAX = 100;
 export const COUNTED_CLAIMS_MAX = 256;
+export const COUNTED_LOCKS_AT_ONCE = 64;
 export const POOLS_INTERVAL_MS = 5_000;
 /** Rows that one round of a purge deletes, and its rounds: more than end between two purges, at thousands a second. */
 export const PURGE_ROWS_MAX = 1_000;

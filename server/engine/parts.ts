@@ -15,12 +15,12 @@ import { Subscribers, type SubscribersOptions } from "./subscribers/subscribers.
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
-import { KnownPools } from "./transaction/known-pools.ts";
 import { Lanes, type LanesOptions } from "./transaction/lanes.ts";
 import { LockIds, type LockIdsOptions } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
 import { Looks } from "./transaction/looks.ts";
 import { PoolCounts } from "./transaction/pool-counts.ts";
+import { PoolsOverNames } from "./transaction/pools-over-names.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
@@ -67,7 +67,7 @@ export function connect(options: EngineOptions) {
   // The lanes need parts that submit commands to them.
   const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
   const base = { store, policy, replica, observer, onFailure, health, locks, checked, submit, poke };
-  const pools = new KnownPools();
+  const pools = new PoolsOverNames();
   const rulesInForce = new RulesInForce({ ...base, entry: options.replica });
   const advances = new Advances(base);
   const looks = new Looks(base);

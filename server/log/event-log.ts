@@ -58,13 +58,14 @@ export class EventLog {
       case "event":
         return this.#event(event.event, event.lockName);
       case "limit_rule_set": {
-        const { prefix, set, version, reason, serversBehind, caller } = event;
+        const { prefix, isPool, set, version, reason, serversBehind, caller } = event;
+        const target = { [isPool ? "pool" : "pattern"]: patternOf({ prefix }) };
         const to = { ...(set.limit !== undefined && { to: set.limit }), ...loggedRate("rate", set.rate) };
-        const change = { pattern: patternOf({ prefix }), ...to, version: String(version), reason };
+        const change = { ...target, ...to, version: String(version), reason };
         this.#log.info({ ...change, ...originOf(caller) }, "limit set");
         if (serversBehind > 0)
           this.#log.warn(
-            { pattern: change.pattern, servers: serversBehind },
+            { ...target, servers: serversBehind },
             "registered servers have not confirmed this limit: they have just died, are frozen, or are cut off",
           );
         return;

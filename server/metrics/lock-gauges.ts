@@ -3,8 +3,9 @@
 // last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
 // replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
-import { effectiveLimit, type LimitRule } from "../core/limit.ts";
-import { isOwnName, totalHeld } from "../core/lock.ts";
+import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
+import { type Counters, isOwnName, totalHeld, waiterCount } from "../core/lock.ts";
+import { poolPrefix } from "../core/pools.ts";
 import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
@@ -50,6 +51,15 @@ export class LabelCounts {
   }
 }
 
+/** A pool, or the sums of those that are not shown one by one. */
+interface PoolCount {
+  readonly pool: string;
+  /** null: it has none. */
+  readonly limit: number | null;
+  readonly heldPermits: number;
+  readonly waiting: number;
+}
+
 /** Several scrapers share a count for this time. */
 const FRESH_MS = 3_000;
 /** Rest after a count, as a multiple of its duration: counts take at most a tenth of the time. */
@@ -59,7 +69,7 @@ const SHOWN_MS_MAX = 60_000;
 /** How long a scrape waits for a count: below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
-type Reads = "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats";
+type Reads = "busyLocks" | "furtherClaims" | "limitRules" | "views" | "replicas" | "historyStats";
 export type LockSource = Pick<Store, Reads>;
 
 interface ClassState {
@@ -74,6 +84,7 @@ interface Seen {
   readonly states: readonly ClassState[];
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
+  readonly pools: readonly PoolCount[];
   readonly history: HistoryStats;
 }
 
@@ -148,9 +159,11 @@ export class LockGauges {
     const states = new ByClass<ClassState>(this.#classes, () => ({ ...nothing }));
     const rules = await this.#source.limitRules();
     const byLabel = this.#label === null ? null : new LabelCounts(this.#label);
+    const busyPools: Counters[] = [];
     await this.#source.busyLocks((locks) => {
       for (const busy of locks) {
         if (!isOwnName(busy.lock.name)) add(states.of(busy.lock.name), busy, rules);
+        if (poolPrefix(busy.lock.name) !== null) busyPools.push(busy.lock);
         if (busy.firstHolderLabels) byLabel?.add(busy.firstHolderLabels, "holders");
       }
     });
@@ -158,10 +171,29 @@ export class LockGauges {
       await this.#source.furtherClaims((claims) => {
         for (const { labels, state } of claims) byLabel.add(labels, state === "held" ? "holders" : "waiters");
       });
+    const pools = await this.#poolCounts(busyPools, rules);
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
     const alive = replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length;
     const history = await this.#source.historyStats();
-    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
+    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], pools, history };
+  }
+
+  /** The pools with most claims, then idle ones: a pool has its gauges also while nobody uses it. */
+  async #poolCounts(busy: Counters[], rules: readonly LimitRule[]): Promise<PoolCount[]> {
+    const claims = ({ holders, waiting }: Counters) => holders + waiting;
+    const most = busy.sort((a, b) => claims(b) - claims(a));
+    const isBusy = new Set(most.map(({ id }) => id));
+    const idle = rules.flatMap(({ poolId }) => (poolId && !isBusy.has(poolId) ? [poolId] : []));
+    const shownIdle = await this.#source.views(idle.slice(0, Math.max(0, SHOWN_MAX - most.length)), 0);
+    const shown = [...most.slice(0, SHOWN_MAX), ...shownIdle.map(({ lock }) => lock)].map(poolCount);
+    const rest = most.slice(SHOWN_MAX);
+    if (rest.length === 0) return shown;
+    const sum = (of: (pool: Counters) => number) => rest.reduce((total, pool) => total + of(pool), 0);
+    const other = {
+      heldPermits: sum(({ heldPermits }) => heldPermits),
+      waiting: sum(({ waiting }) => waiting),
+    };
+    return [...shown, { pool: OTHER, limit: null, ...other }];
   }
 
   /** null: leaves all out. An outage shows in /readyz and the log; old numbers here would look like new ones. */
@@ -183,6 +215,14 @@ export class LockGauges {
       (seen?.byLabel ?? []).map((count) => ({ labels: { label, value: count.value }, value: count[what] }));
     series.holdersByLabel.replace(byLabel("holders"));
     series.waitersByLabel.replace(byLabel("waiters"));
+    const byPool = (show: (pool: PoolCount) => number | null) =>
+      (seen?.pools ?? []).flatMap((pool) => {
+        const value = show(pool);
+        return value === null ? [] : [{ labels: { pool: pool.pool }, value }];
+      });
+    series.poolLimit.replace(byPool(({ limit }) => limit));
+    series.poolHeldPermits.replace(byPool(({ heldPermits }) => heldPermits));
+    series.poolWaiting.replace(byPool(({ waiting }) => waiting));
     const history = (show: (stats: HistoryStats) => number) =>
       seen ? [{ labels: {}, value: show(seen.history) }] : [];
     series.historyRows.replace(history(({ rows }) => rows));
@@ -193,9 +233,13 @@ export class LockGauges {
   }
 }
 
+function poolCount({ name, limit, heldPermits, waiting }: Counters): PoolCount {
+  return { pool: patternOf({ prefix: poolPrefix(name) ?? "" }), limit, heldPermits, waiting };
+}
+
 function add(state: ClassState, { lock, oldestWaiterSinceUs }: BusyLock, rules: readonly LimitRule[]): void {
   state.locks += 1;
-  state.waiting += lock.waiting;
+  state.waiting += waiterCount(lock);
   state.heldPermits += totalHeld(lock);
   state.limitPermits += effectiveLimit(lock, rules).limit;
   if (oldestWaiterSinceUs === null) return;

@@ -142,7 +142,7 @@ function engineObserver(series: AllSeries): EngineObserver {
       case "event":
         return happened(series, event.event, event.lockName);
       case "limit_rule_set":
-        return series.limitChanges.of("pattern").inc();
+        return series.limitChanges.of(event.isPool ? "pool" : "pattern").inc();
       case "retried":
         return series.transactionRetries.of(event.cause).inc();
       case "clock_jumped":

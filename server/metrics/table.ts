@@ -1,6 +1,6 @@
 // The metrics of a server, all in one table: name, help, labels and buckets. Dashboards and alerts rely on names and
-// labels, so these stay. A label takes only words of the code, classes of names, and the most used values of a label of
-// claims that the operator has named; never the name of a lock.
+// labels, so these stay. A label takes only words of the code, classes of names, and the most used ones of what operators
+// have named: values of a label of claims, and pools. It is never the name of a lock.
 
 import type { EndReason } from "../core/claim.ts";
 import { counter, gauge, histogram, type Live } from "./series.ts";
@@ -145,9 +145,9 @@ export const METRICS = {
   ),
   limitChanges: counter(
     "rowlock_limit_changes_total",
-    "Limits and rates that were set or removed, of single names and of patterns.",
+    "Limits and rates that were set or removed, of single names, of patterns and of pools.",
     ["target"],
-    { known: { target: ["name", "pattern"] } },
+    { known: { target: ["name", "pattern", "pool"] } },
   ),
   recordChanges: counter(
     "rowlock_record_changes_total",
@@ -304,6 +304,23 @@ export const METRICS = {
     "rowlock_waiters_by_label",
     "Claims that wait, in the same way. The same at every replica.",
     ["label", "value"],
+  ),
+  poolLimit: gauge(
+    "rowlock_pool_limit",
+    "The limit of a pool; a pool that has only a rate has none here. Of the pools, the 50 with most claims; the rest have none. " +
+      "The same at every replica.",
+    ["pool"],
+  ),
+  poolHeldPermits: gauge(
+    "rowlock_pool_held_permits",
+    "Permits of a pool that are taken, by holders and by claims that wait at a wider pool: the 50 pools with most claims, the " +
+      "rest as other. The same at every replica.",
+    ["pool"],
+  ),
+  poolWaiting: gauge(
+    "rowlock_pool_waiting",
+    "Claims that have their own lock and wait at the pool, in the same way. The same at every replica.",
+    ["pool"],
   ),
   historyRows: gauge(
     "rowlock_history_rows",

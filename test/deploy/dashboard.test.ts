@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Claim } from "../../server/core/claim.ts";
+import { poolName } from "../../server/core/pools.ts";
 import { Metrics, type StoreSource } from "../../server/metrics/metrics.ts";
-import { ACQUIRE, CLAIM } from "../support/claims.ts";
+import { ACQUIRE, CLAIM, FREE_LOCK } from "../support/claims.ts";
 
 interface Panel {
   readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
@@ -53,12 +54,15 @@ function newMetrics(): Metrics {
   const replicas = async () => ({ nowUs: 0, replicas: [] });
   const historyStats = async () => ({ rows: 0, overdueUs: 0 });
   const labels = { team: "etl" };
+  const pool = { ...FREE_LOCK, name: poolName("openai/"), limit: 50, heldPermits: 1, holders: 1 };
   const furtherClaims = async (see: Parameters<StoreSource["furtherClaims"]>[0]) =>
     see([{ labels, state: "waiting" }]);
   const source = {
-    busyLocks: async () => {},
+    busyLocks: async (see: Parameters<StoreSource["busyLocks"]>[0]) =>
+      see([{ lock: pool, firstHolderLabels: null, oldestWaiterSinceUs: null }]),
     furtherClaims,
     limitRules: async () => [],
+    views: async () => [],
     replicas,
     bounds,
     historyStats,
@@ -138,7 +142,7 @@ describe("the dashboard and the alerts", () => {
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = "class outcome mode reason queued cause statement event change method code verb loop";
-    const more = "target le instance job direction file bound kind check value what address";
+    const more = "target le instance job direction file bound kind check value what address pool";
     for (const label of labels) expect(`${ours} ${more}`.split(" ")).toContain(label);
   });
 });

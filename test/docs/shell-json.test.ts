@@ -39,7 +39,7 @@ test("of locks, holders and waiters", async () => {
   const [listed] = await json("ls");
   const [shown] = await json("show", "etl/load");
   for (const lock of [listed, shown]) {
-    expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate", "record"));
+    expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate", "record", "pools"));
     const { holders, waiters, limit } = lock as Record<string, object[]>;
     expect(fields(holders?.[0])).toEqual(documented("a holder"));
     expect(fields(waiters?.[0])).toEqual(documented("a waiter"));
@@ -76,10 +76,10 @@ test("of the history, of explanations and of usage", async () => {
   expect(fields(ended?.end)).toEqual(without(documented("`end`"), "status"));
   const [change] = await json("history", "past/a", "--forced");
   const ofChanges = documented("`history --changes`");
-  expect(fields(change)).toEqual(without(ofChanges, "pattern", "from", "to", "rateFrom", "rateTo"));
+  expect(fields(change)).toEqual(without(ofChanges, "pattern", "pool", "from", "to", "rateFrom", "rateTo"));
   await json("limit", "past/a", "3");
   const [limit] = await json("history", "past/a", "--limits");
-  expect(fields(limit)).toEqual(without(ofChanges, "pattern", "from", "claim", "rateFrom", "rateTo"));
+  expect(fields(limit)).toEqual(without(ofChanges, "pattern", "pool", "from", "claim", "rateFrom", "rateTo"));
   for (let lease = 0; lease < 5; lease++) {
     const { leaseId } = await server.client.lease({ name: "past/b" });
     await server.client.call("release", { leaseId });
@@ -91,29 +91,40 @@ test("of the history, of explanations and of usage", async () => {
 });
 
 test("of limits", async () => {
-  const ofSet = documented("`rowlock limit NAME 3`, `pause`, `resume`");
+  const ofSet = without(
+    documented("`rowlock limit NAME 3`, `pause`, `resume`"),
+    "pool",
+    "counting",
+    "noLimit",
+  );
   const [set] = await json("limit", "pool", "3");
   expect(fields(set)).toEqual(without(ofSet, "pattern", "rate"));
   const [one] = await json("limit", "--pattern", "pool/*", "4");
   expect(fields(one)).toEqual(without(ofSet, "name", "rate"));
   const [pattern, name] = await json("limit");
-  expect(fields(name)).toEqual(without(documented("`rowlock limit`"), "pattern", "rate"));
-  expect(fields(pattern)).toEqual(without(documented("`rowlock limit`"), "name", "rate"));
+  const ofSetting = without(documented("`rowlock limit`"), "pool", "use", "rate");
+  expect(fields(name)).toEqual(without(ofSetting, "pattern"));
+  expect(fields(pattern)).toEqual(without(ofSetting, "name"));
   const [under] = await json("show", "pool/a");
   expect(fields(under?.limit)).toEqual(documented("`limit` of a lock"));
 });
 
 test("of rates and what was spent", async () => {
-  const ofSet = documented("`rowlock limit NAME 3`, `pause`, `resume`");
+  const ofSet = without(
+    documented("`rowlock limit NAME 3`, `pause`, `resume`"),
+    "pool",
+    "counting",
+    "noLimit",
+  );
   const [set] = await json("limit", "api", "--rate", "500/1m");
   expect(fields(set)).toEqual(without(ofSet, "pattern"));
   const [pattern] = await json("limit", "--pattern", "api/*", "4", "--rate", "1/1s", "--burst", "2");
   expect(fields(pattern)).toEqual(without(ofSet, "name"));
   const settings = await json("limit");
   const [rateOnly] = settings.filter((each) => each.name === "api");
-  expect(fields(rateOnly)).toEqual(without(documented("`rowlock limit`"), "pattern", "limit"));
+  expect(fields(rateOnly)).toEqual(without(documented("`rowlock limit`"), "pool", "use", "pattern", "limit"));
   const [shown] = await json("show", "api/a");
-  expect(fields(shown)).toEqual(without(documented("`ls`, `show`"), "record"));
+  expect(fields(shown)).toEqual(without(documented("`ls`, `show`"), "record", "pools"));
   expect(fields(shown?.rate)).toEqual(documented("`rate` of a lock"));
   const [one] = await json("limit", "api/a");
   expect(fields(one)).toEqual([...documented("`limit` of a lock"), "name", "rate"].sort());
@@ -129,6 +140,28 @@ test("of rates and what was spent", async () => {
   const [change] = await json("history", "api", "--limits");
   expect(change).toMatchObject({ kind: "limit", rateFrom: { permits: 500, per: 60_000, burst: 500 } });
   expect(documented("`history --changes`")).toEqual(expect.arrayContaining(fields(change)));
+});
+
+test("of pools, and of who waits at one", async () => {
+  const ofSet = documented("`rowlock limit NAME 3`, `pause`, `resume`");
+  const [set] = await json("limit", "--pool", "tree/*", "1", "--rate", "500/1m");
+  expect(fields(set)).toEqual(without(ofSet, "name", "pattern", "noLimit"));
+  await server.client.lease({ name: "tree/a" });
+  await server.client.ticket({ name: "tree/b" });
+  const [listed] = await json("limit", "--pool", "tree/*");
+  expect(fields(listed)).toEqual(without(documented("`rowlock limit`"), "name", "pattern"));
+  expect(fields(listed?.use)).toEqual(documented("`use` of a pool"));
+  const [shown] = await json("show", "tree/b");
+  expect(fields(shown)).toEqual(without(documented("`ls`, `show`"), "rate", "record"));
+  const { pools, waiters } = shown as Record<string, object[]>;
+  expect(fields(pools?.[0])).toEqual(documented("a pool over a lock"));
+  expect(fields(waiters?.[0])).toEqual([...documented("a waiter"), "pool"].sort());
+  const [why] = await json("why", "tree/b#1");
+  const [cause] = (why as Record<string, object[]>).causes ?? [];
+  expect(fields(cause)).toEqual(["ahead", "kind", "permitsAhead", "pool", "waitsHere"]);
+  expect(documented("a cause")).toEqual(expect.arrayContaining(["pool", "waitsHere", "ahead", "rateUntil"]));
+  const [removed] = await json("limit", "--pool", "tree/*", "--unset", "--unset-rate");
+  expect(fields(removed)).toEqual(without(ofSet, "name", "pattern", "rate", "counting"));
 });
 
 test("of leases", async () => {
@@ -150,7 +183,7 @@ test("of what a lock remembers", async () => {
   expect(fields(captured)).toEqual(documented("`acquire`, `capture`"));
   await json("release", String(captured?.leaseId), "--status", "done");
   const [lock] = await json("show", "task");
-  expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate"));
+  expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate", "pools"));
   const record = lock?.record as Record<string, unknown>;
   expect(fields(record)).toEqual(documented("`record`"));
   expect(fields(record.lastRun)).toEqual(documented("`lastRun`"));

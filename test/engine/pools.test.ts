@@ -6,6 +6,7 @@ import type { Place } from "../../server/core/command.ts";
 import type { NewSetting } from "../../server/core/limit.ts";
 import { poolName } from "../../server/core/pools.ts";
 import { testDatabases } from "../support/database.ts";
+import { shareAPool } from "../support/pool-load.ts";
 import { ask, claimOf, follower, type Replicas, startReplicas } from "../support/replicas.ts";
 
 describe.each(testDatabases())("pools on $label", (database) => {
@@ -195,27 +196,8 @@ describe.each(testDatabases())("pools on $label", (database) => {
   });
 
   test("many claims of two servers never hold more than a pool and its tenants allow, and all get their turn", async () => {
-    const { setPool, all, pool } = await start(2);
-    await setPool("p/*", { limit: 5 });
-    for (const tenant of ["a", "b", "c"]) await setPool(`p/${tenant}/*`, { limit: 3 });
-    let [held, heldMax] = [0, 0];
-    const work = async (index: number) => {
-      const { engine } = all[index % 2] as (typeof all)[0];
-      const who = follower();
-      const answer = await engine.acquire(ask(`p/${"abc"[index % 3]}/${index}`), who);
-      const claim = answer.outcome.kind === "held" ? answer.outcome.claim : (await who.toldClaim).claim;
-      expect(claim.state).toBe("held");
-      held += 1;
-      heldMax = Math.max(heldMax, held);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      held -= 1;
-      await engine.ask({ verb: "release", ref: claim });
-    };
-    await Promise.all(Array.from({ length: 60 }, (_, index) => work(index)));
-    expect(heldMax).toBeLessThanOrEqual(5);
-    expect(heldMax).toBeGreaterThan(2);
-    for (const pattern of ["p/*", "p/a/*", "p/b/*", "p/c/*"])
-      expect(await pool(pattern)).toEqual({ heldPermits: 0, holders: 0, waiting: 0 });
+    const { all } = await start(2);
+    await shareAPool(all, 60);
   });
 
   test("the end of a lease or of a place gives back each level, however it comes", async () => {

@@ -241,11 +241,15 @@ describe("the caller", () => {
     const lock = { ...FREE_LOCK, limit: 3, rate, limitVersion: 2n };
     event({ kind: "limit_set", lock, from: { limit: 3, rate: null } }, "l");
     event({ kind: "limit_set", lock, from: { limit: 2, rate } }, "l");
-    for (const set of [{ rate }, { rate: null, limit: 4 }])
+    for (const [isPool, set] of [
+      [false, { rate }],
+      [false, { rate: null, limit: 4 }],
+      [true, { limit: 50 }],
+    ] as const)
       observe({
         ...{
           kind: "limit_rule_set",
-          isPool: false,
+          isPool,
           prefix: "etl/",
           set,
           version: 2n,
@@ -260,8 +264,9 @@ describe("the caller", () => {
       { from: 2, to: 3 },
       { pattern: "etl/*", rate: "500 per 60 s, burst 20" },
       { pattern: "etl/*", to: 4, rate: null },
+      { pool: "etl/*", to: 50 },
     ]);
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(5);
     expect(lines[1]).not.toContain("rate");
     expect(lines[2]).not.toContain('"to"');
   });

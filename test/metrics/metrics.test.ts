@@ -7,6 +7,7 @@ import type { BoundUse } from "../../server/core/bound-use.ts";
 import { type Claim, SPENDS } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import { poolName } from "../../server/core/pools.ts";
 import type { EngineObserver } from "../../server/engine/answers.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
@@ -38,6 +39,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
         { labels: { host: "a1" }, state: "waiting" },
       ]),
     limitRules: async () => [],
+    views: async () => [],
     historyStats: async () => ({ rows: 12, overdueUs: 2_500_000 }),
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
     servers: () => [],
@@ -146,6 +148,9 @@ const RELIED_ON = `
   gauge limit_permits class
   gauge lock_gauges_complete
   gauge oldest_waiter_age_seconds class
+  gauge pool_held_permits pool
+  gauge pool_limit pool
+  gauge pool_waiting pool
   gauge ready
   gauge reload_failed file
   gauge reload_success_timestamp_seconds file
@@ -426,6 +431,54 @@ describe("the gauges of locks", () => {
       'rowlock_holders_by_label{label="team",value="b"} 1',
       'rowlock_waiters_by_label{label="team",value="b"} 0',
     ]);
+    vi.useRealTimers();
+  });
+
+  test("count pools by their patterns, idle ones too, and those beyond 50 together, apart from locks", async () => {
+    const pool = (id: number, name: string, more: Partial<Lock>): Lock => ({
+      ...{ ...FREE_LOCK, id: BigInt(id), name: poolName(name), ...more },
+    });
+    const rule = (prefix: string, poolId: bigint) => ({
+      ...{ prefix, poolId, limit: null, rate: null, version: 1n, reason: "", changeMark: 0n },
+    });
+    const busy = pool(1, "openai/", { limit: 50, heldPermits: 12, holders: 9, waiting: 3 });
+    const withoutLimit = pool(2, "mail/", { limit: null, heldPermits: 1, holders: 1 });
+    const idle = pool(3, "idle/", { limit: 5 });
+    let crowd: Lock[] = [];
+    const metrics = reported({
+      busyLocks: async (see) => {
+        const entering = { ...LOCK, entering: 1, enteringPermits: 1 };
+        const lockOf = (lock: Lock) => ({ lock, firstHolderLabels: null, oldestWaiterSinceUs: null });
+        see([entering, busy, withoutLimit, ...crowd].map(lockOf));
+      },
+      limitRules: async () => [rule("openai/", 1n), rule("mail/", 2n), rule("idle/", 3n)],
+      views: async (ids) => {
+        const shown = ids.includes(idle.id) ? [idle] : [];
+        return shown.map((lock) => ({ lock: { ...lock, record: null }, holders: [], waiters: [] }));
+      },
+    });
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { lines } = await scrape(metrics);
+    expect(lines.filter((line) => line.startsWith("rowlock_pool"))).toEqual([
+      'rowlock_pool_limit{pool="openai/*"} 50',
+      'rowlock_pool_limit{pool="idle/*"} 5',
+      'rowlock_pool_held_permits{pool="openai/*"} 12',
+      'rowlock_pool_held_permits{pool="mail/*"} 1',
+      'rowlock_pool_held_permits{pool="idle/*"} 0',
+      'rowlock_pool_waiting{pool="openai/*"} 3',
+      'rowlock_pool_waiting{pool="mail/*"} 0',
+      'rowlock_pool_waiting{pool="idle/*"} 0',
+    ]);
+    // One of its two holders waits at a pool.
+    expect(lines).toContain('rowlock_waiters{class="etl/*"} 2');
+    expect(lines).toContain('rowlock_held_permits{class="etl/*"} 1');
+    expect(lines).toContain('rowlock_busy_locks{class="other"} 0');
+    crowd = Array.from({ length: 60 }, (_, at) => pool(10 + at, `t${at}/`, { holders: 2, heldPermits: 2 }));
+    vi.advanceTimersByTime(10_000);
+    const crowded = (await scrape(metrics)).lines.filter((line) => line.startsWith("rowlock_pool_held"));
+    expect(crowded).toHaveLength(51);
+    expect(crowded).toContain('rowlock_pool_held_permits{pool="openai/*"} 12');
+    expect(crowded.at(-1)).toBe('rowlock_pool_held_permits{pool="other"} 23');
     vi.useRealTimers();
   });
 

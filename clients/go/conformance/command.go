@@ -30,6 +30,7 @@ type command struct {
 	Lock                  string
 	Name                  *string
 	Pattern               string
+	Pool                  string
 	WaitMs                *milliseconds
 	TTLMs                 *milliseconds
 	MarginMs              *float64

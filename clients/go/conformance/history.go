@@ -42,9 +42,12 @@ func (d *driver) listChanges(asked *command) (any, error) {
 		}
 		one := changedOf(change)
 		one["kind"], one["changedBy"], one["reason"] = change.Kind, change.ChangedBy, change.Reason
-		if change.Pattern != "" {
+		switch {
+		case change.Pattern != "":
 			one["pattern"] = change.Pattern
-		} else if change.LockName != "" {
+		case change.Pool != "":
+			one["pool"] = change.Pool
+		case change.LockName != "":
 			one["name"] = change.LockName
 		}
 		changes = append(changes, one)
@@ -132,6 +135,10 @@ func causeOf(cause rowlock.WaitCause) object {
 		return object{"kind": "failed over"}
 	case cause.Rate != nil:
 		return object{"kind": "rate", "rate": rateViewOf(&cause.Rate.Rate), "isForEver": cause.Rate.Until.IsZero()}
+	case cause.Pool != nil:
+		shown := poolOf(cause.Pool.Pool)
+		shown["kind"], shown["waitsHere"], shown["ahead"] = "pool", cause.Pool.WaitsHere, cause.Pool.Ahead
+		return shown
 	default:
 		return object{"kind": "rows held"}
 	}

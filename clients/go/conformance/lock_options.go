@@ -26,6 +26,9 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 			if place.RateWait != 0 {
 				said["rateWaitMs"] = msOf(place.RateWait)
 			}
+			if place.Pool != "" {
+				said["pool"] = place.Pool
+			}
 			d.say(said)
 		}))
 	}

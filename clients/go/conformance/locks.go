@@ -247,6 +247,11 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	if refusal.Rate != nil {
 		refused["rate"] = rateViewOf(refusal.Rate)
 	}
+	if limit := refusal.Limit; limit != nil {
+		refused["limit"] = object{
+			"permits": limit.Permits, "source": limit.Source, "pattern": limit.Pattern, "reason": limit.Reason,
+		}
+	}
 	if refusal.HeldByYou {
 		refused["heldByYou"] = true
 	}

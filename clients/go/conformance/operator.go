@@ -96,6 +96,9 @@ func settingOf(asked *command) (rowlock.LimitTarget, []rowlock.LimitOption, erro
 	if asked.Name != nil {
 		target = rowlock.ForName(*asked.Name)
 	}
+	if asked.Pool != "" {
+		target = rowlock.ForPool(asked.Pool)
+	}
 	options := []rowlock.LimitOption{rowlock.Because(asked.Reason)}
 	if asked.IfVersion != nil {
 		version, err := numberOf(asked.IfVersion)
@@ -111,6 +114,7 @@ func setOf(set rowlock.LimitInForce) object {
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
 		"waiterCount": set.WaiterCount, "draining": set.Draining, "rate": rateOf(set.Rate),
+		"noLimit": set.NoLimit, "counting": set.Counting,
 	}
 }
 
@@ -137,6 +141,29 @@ func rateViewOf(view *rowlock.RateView) any {
 	return shown
 }
 
+func poolsOf(pools []rowlock.PoolView) []object {
+	shown := []object{}
+	for _, pool := range pools {
+		shown = append(shown, poolOf(pool))
+	}
+	return shown
+}
+
+func poolOf(pool rowlock.PoolView) object {
+	shown := object{"pattern": pool.Pattern, "rate": rateViewOf(pool.Rate), "use": useOf(pool.Use)}
+	if pool.Limit != nil {
+		shown["limit"] = pool.Limit.Permits
+	}
+	return shown
+}
+
+func useOf(use rowlock.PoolUse) object {
+	return object{
+		"heldPermits": use.HeldPermits, "holderCount": use.HolderCount, "waiterCount": use.WaiterCount,
+		"draining": use.Draining, "counting": use.Counting, "available": use.Available,
+	}
+}
+
 func (d *driver) getLock(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
@@ -148,7 +175,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 		"holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
-		"rate": rateViewOf(lock.Rate),
+		"rate": rateViewOf(lock.Rate), "pools": poolsOf(lock.Pools),
 	}, err
 }
 
@@ -187,9 +214,15 @@ func (d *driver) listLimits(asked *command) (any, error) {
 		if setting.RateOnly {
 			limit["limit"] = nil
 		}
-		if setting.Pattern != "" {
+		if setting.Use != nil {
+			limit["use"] = useOf(*setting.Use)
+		}
+		switch {
+		case setting.Pattern != "":
 			limit["pattern"] = setting.Pattern
-		} else {
+		case setting.Pool != "":
+			limit["pool"] = setting.Pool
+		default:
 			limit["name"] = setting.Name
 		}
 		limits = append(limits, limit)
@@ -224,6 +257,9 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 		}
 		if claim.SpendOnly {
 			one["spendOnly"] = true
+		}
+		if claim.Pool != "" {
+			one["pool"] = claim.Pool
 		}
 		if claim.Token != 0 {
 			one["token"] = strconv.FormatUint(claim.Token, 10)

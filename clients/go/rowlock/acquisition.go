@@ -246,6 +246,7 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 		QueueLength:  int(ticket.GetQueueLength()),
 		Waited:       ticket.GetWaited().AsDuration(),
 		RateWait:     ticket.GetRateWait().AsDuration(),
+		Pool:         ticket.GetPool(),
 	}
 	if isFirst {
 		a.waits()

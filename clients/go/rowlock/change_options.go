@@ -12,6 +12,8 @@ func (set ChangeOption) ofUpdate(o *updateOptions) { set(&o.changeOptions) }
 type changeOptions struct {
 	version *uint64
 	reason  string
+	// setRate changes the rate beside a limit; nil: leave it alone.
+	setRate rateOption
 }
 
 // IfVersion makes a change of a limit, of a rate or of a lock's record only if that has this version, or for 0 only if

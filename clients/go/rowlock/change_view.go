@@ -34,9 +34,10 @@ var protoChangeKinds = map[ChangeKind]rowlockv1.ChangeKind{
 type ChangeView struct {
 	ChangedAt time.Time  `json:"changedAt,omitzero"`
 	Kind      ChangeKind `json:"kind"`
-	// Either LockName or Pattern is set; neither is for a policy.
+	// Either LockName, Pattern or Pool is set; none is for a policy.
 	LockName string `json:"lockName"`
 	Pattern  string `json:"pattern"`
+	Pool     string `json:"pool"`
 	// ChangedBy is a principal, or an address if the server asks nobody who they are; for a policy, the server that read
 	// it.
 	ChangedBy     string         `json:"changedBy"`
@@ -82,6 +83,7 @@ func changeOf(change *rowlockv1.Change) ChangeView {
 		ChangedAt: timeOf(change.GetChangedAt()),
 		LockName:  change.GetLockName(),
 		Pattern:   change.GetPattern(),
+		Pool:      change.GetPool(),
 		ChangedBy: change.GetChangedBy(),
 		Reason:    change.GetReason(),
 	}

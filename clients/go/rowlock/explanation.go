@@ -44,6 +44,8 @@ type WaitCause struct {
 	Rows *RowsHeld `json:"rows,omitzero"`
 	// Rate: the lock's rate does not allow the grant yet, or its burst is too small for the claim.
 	Rate *RateInTheWay `json:"rate,omitzero"`
+	// Pool: a pool over the lock has no room, or its rate does not allow the grant.
+	Pool *PoolInTheWay `json:"pool,omitzero"`
 }
 
 // HeldByOthers is who holds what a claim needs.
@@ -76,6 +78,18 @@ type RateInTheWay struct {
 	Rate RateView `json:"rate"`
 	// Until is when the rate allows the grant, if those that wait before are granted first; zero: never.
 	Until time.Time `json:"until,omitzero"`
+}
+
+// PoolInTheWay is a pool at which a claim waits, or will.
+type PoolInTheWay struct {
+	Pool PoolView `json:"pool"`
+	// WaitsHere: it waits there now. If not, it has another lock or pool to pass before.
+	WaitsHere bool `json:"waitsHere"`
+	// Ahead is how many wait there before it, or all if it does not wait there.
+	Ahead        uint32 `json:"ahead"`
+	PermitsAhead uint64 `json:"permitsAhead,string"`
+	// RateUntil is when the rate of the pool allows the grant; zero: the rate is not in the way.
+	RateUntil time.Time `json:"rateUntil,omitzero"`
 }
 
 // RowsHeld is a transaction of somebody else that holds the rows of a lock. What is zero is not known.
@@ -185,6 +199,11 @@ func causeOf(cause *rowlockv1.WaitCause) WaitCause {
 			cause.Rate = *rate
 		}
 		return WaitCause{Rate: cause}
+	case *rowlockv1.WaitCause_Pool:
+		return WaitCause{Pool: &PoolInTheWay{
+			poolViewOf(is.Pool), is.Pool.GetWaitsHere(), is.Pool.GetAhead(), is.Pool.GetPermitsAhead(),
+			timeOf(is.Pool.GetRateUntil()),
+		}}
 	default:
 		return WaitCause{}
 	}

@@ -46,7 +46,7 @@ type ListClaimsOptions struct {
 type ListChangesOptions struct {
 	// LockName is the lock that they changed, itself or by a pattern that matches its name; not with Prefix.
 	LockName string `json:"lockName"`
-	// Prefix is what their names and patterns begin with, at most 255 bytes.
+	// Prefix is what their names, patterns and pools begin with, at most 255 bytes.
 	Prefix string `json:"prefix"`
 	// Kinds are what they may have changed.
 	Kinds []ChangeKind `json:"kinds"`

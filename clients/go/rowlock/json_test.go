@@ -87,8 +87,8 @@ func TestEachExportedFieldHasAJSONName(t *testing.T) {
 func TestAPlaceInJSON(t *testing.T) {
 	t.Parallel()
 	for wanted, shown := range map[string]any{
-		`{"ahead":2,"permitsAhead":"3","queueLength":4,"waitedNs":5000000000,"rateWaitNs":0}`: rowlock.Place{
-			Ahead: 2, PermitsAhead: 3, QueueLength: 4, Waited: 5 * time.Second,
+		`{"ahead":2,"permitsAhead":"3","queueLength":4,"waitedNs":5000000000,"rateWaitNs":0,"pool":"a/*"}`: rowlock.Place{
+			Ahead: 2, Pool: "a/*", PermitsAhead: 3, QueueLength: 4, Waited: 5 * time.Second,
 		},
 		`{"permits":5,"perNs":60000000000,"burst":2,"source":"name","pattern":"","version":"9","reason":"","available":1}`: rowlock.RateView{
 			Rate: rowlock.Rate{Permits: 5, Per: time.Minute, Burst: 2}, Source: rowlock.FromName, Version: 9, Available: 1,

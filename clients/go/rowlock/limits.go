@@ -12,11 +12,19 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// LimitTarget is a lock or a pattern whose limit or rate is set: see [ForName] and [ForPattern].
+// LimitTarget is a lock, a pattern or a pool whose limit or rate is set: see [ForName], [ForPattern] and [ForPool].
 type LimitTarget struct {
-	isPattern bool
-	text      string
+	kind targetKind
+	text string
 }
+
+type targetKind int
+
+const (
+	targetName targetKind = iota
+	targetPattern
+	targetPool
+)
 
 // ForName is one lock. Its own limit or rate overrides every pattern.
 func ForName(name string) LimitTarget {
@@ -27,7 +35,15 @@ func ForName(name string) LimitTarget {
 // and the pattern has at most 255 bytes. Each matching lock has a limit and a rate of its own. The longest matching
 // pattern that has a limit wins, and the longest one that has a rate.
 func ForPattern(pattern string) LimitTarget {
-	return LimitTarget{isPattern: true, text: pattern}
+	return LimitTarget{kind: targetPattern, text: pattern}
+}
+
+// ForPool is all locks together whose names begin with the text before the star, as in openai/*: with a limit of 50, all leases
+// under it have at most 50 permits at once. The pattern has at most 247 bytes. A claim takes its own lock first, then the pools over
+// it, narrow to wide, and waits at the first one without room. A pool with neither a limit nor a rate is removed. A pattern of the
+// same text is another setting.
+func ForPool(pattern string) LimitTarget {
+	return LimitTarget{kind: targetPool, text: pattern}
 }
 
 // LimitOption is an option of [Client.SetLimit], [Client.UnsetLimit], [Client.SetRate] and [Client.UnsetRate].
@@ -35,19 +51,44 @@ type LimitOption interface {
 	ofLimit(*changeOptions)
 }
 
+type rateOption func(*rowlockv1.SetLimitRequest)
+
+func (set rateOption) ofLimit(o *changeOptions) { o.setRate = set }
+
+// WithRate sets a rate too, in the one change of [Client.SetLimit] or [Client.UnsetLimit].
+func WithRate(rate Rate) LimitOption {
+	return rateOption(func(request *rowlockv1.SetLimitRequest) {
+		request.NewRate = &rowlockv1.SetLimitRequest_Rate{Rate: rate.proto()}
+	})
+}
+
+// WithoutRate removes the rate too, in the one change of [Client.SetLimit] or [Client.UnsetLimit]; with the latter, it removes a
+// pool.
+func WithoutRate() LimitOption {
+	return rateOption(func(request *rowlockv1.SetLimitRequest) {
+		request.NewRate = &rowlockv1.SetLimitRequest_UnsetRate{UnsetRate: &emptypb.Empty{}}
+	})
+}
+
 // LimitInForce is what is in force after a change. For a pattern, HeldPermits and WaiterCount are sums over the
-// matching locks.
+// matching locks; for a pool, permits of it that are taken, and claims that wait at it.
 type LimitInForce struct {
+	// Limit is 0 and means nothing if NoLimit.
 	Limit       uint32 `json:"limit"`
 	Version     uint64 `json:"version,string"`
 	HeldPermits uint64 `json:"heldPermits,string"`
 	WaiterCount uint64 `json:"waiterCount,string"`
 	// Draining: more is held than the limit allows.
 	Draining bool `json:"draining"`
-	// ServersBehind counts, for a pattern, the servers that may still grant by the old limit and rate; usually 0.
+	// ServersBehind counts, for a pattern and for a pool that was made or removed, the servers that may still grant by the old
+	// limit and rate; usually 0.
 	ServersBehind uint32 `json:"serversBehind"`
 	// Rate is the rate in force; nil: none.
 	Rate *Rate `json:"rate,omitzero"`
+	// NoLimit: the pool has no limit.
+	NoLimit bool `json:"noLimit"`
+	// Counting: the pool is new, and servers still count those who held before. They come on top of HeldPermits.
+	Counting bool `json:"counting"`
 }
 
 // SetLimit sets how many permits may be held at once, 0 to 1,000,000; 0 pauses the lock. A lower limit revokes nothing.
@@ -88,13 +129,23 @@ func (c *Client) UnsetRate(ctx context.Context, target LimitTarget, options ...L
 func (c *Client) changeLimit(
 	ctx context.Context, target LimitTarget, request *rowlockv1.SetLimitRequest, options []LimitOption,
 ) (LimitInForce, error) {
-	request.Target = &rowlockv1.SetLimitRequest_Name{Name: target.text}
-	if target.isPattern {
+	switch target.kind {
+	case targetPattern:
 		request.Target = &rowlockv1.SetLimitRequest_Pattern{Pattern: target.text}
+	case targetPool:
+		request.Target = &rowlockv1.SetLimitRequest_Pool{Pool: target.text}
+	default:
+		request.Target = &rowlockv1.SetLimitRequest_Name{Name: target.text}
 	}
 	o := &changeOptions{}
 	for _, option := range options {
 		option.ofLimit(o)
+	}
+	if o.setRate != nil {
+		if request.NewRate != nil {
+			return LimitInForce{}, mistake("rate", "WithRate and WithoutRate are for changes of a limit")
+		}
+		o.setRate(request)
 	}
 	request.ExpectedVersion, request.Reason = o.version, o.reason
 	result, err := c.ask(ctx, &question{
@@ -111,5 +162,7 @@ func (c *Client) changeLimit(
 		Draining:      answer.GetDraining(),
 		ServersBehind: answer.GetServersBehind(),
 		Rate:          rateOf(answer.GetRate()),
+		NoLimit:       answer.GetNoLimit(),
+		Counting:      answer.GetCounting(),
 	}, err
 }

@@ -77,7 +77,7 @@ func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[L
 	})
 }
 
-// ListLimits lists the limits that were set: patterns and then names, those that begin with the prefix, over all pages.
+// ListLimits lists the limits that were set: patterns, pools and then names, those that begin with the prefix, over all pages.
 // It ends at the first error. It is safe to repeat.
 func (c *Client) ListLimits(ctx context.Context, prefix string) iter.Seq2[LimitSetting, error] {
 	return pages(limitSettingOf, func(token string) ([]*rowlockv1.LimitSetting, string, error) {

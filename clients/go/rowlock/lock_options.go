@@ -36,16 +36,19 @@ type lockOptions struct {
 
 // Place is a place in the queue.
 type Place struct {
-	// Ahead is how many claims wait before this one.
+	// Ahead is how many claims wait before this one, at the same pool if it waits at one.
 	Ahead int `json:"ahead"`
 	// PermitsAhead is how many permits these claims ask for.
 	PermitsAhead uint64 `json:"permitsAhead,string"`
-	// QueueLength is how many claims wait in total.
+	// QueueLength is how many claims wait in total, or at the pool.
 	QueueLength int `json:"queueLength"`
 	// Waited is how long this claim has waited.
 	Waited time.Duration `json:"waitedNs"`
 	// RateWait is how long the lock's rate alone keeps this claim waiting; 0: not at all, or the server does not say.
 	RateWait time.Duration `json:"rateWaitNs"`
+	// Pool is the pattern of the pool at which this claim waits, as it has its own lock; empty: it waits at none that the caller
+	// may see.
+	Pool string `json:"pool"`
 }
 
 // Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.

@@ -51,7 +51,8 @@ func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv
 			}), nil
 		}
 		ticket := answer.GetTicket()
-		if last == nil || last.GetAhead() != ticket.GetAhead() || last.GetPermitsAhead() != ticket.GetPermitsAhead() {
+		if last == nil || last.GetAhead() != ticket.GetAhead() || last.GetPermitsAhead() != ticket.GetPermitsAhead() ||
+			last.GetPool() != ticket.GetPool() {
 			u.tellPlace(ctx, call, basis, ticket)
 		}
 		last = ticket

@@ -26,14 +26,14 @@ type Rate struct {
 type RateView struct {
 	// Rate has a Burst that is not 0.
 	Rate
-	// Source is [FromPattern] or [FromName].
+	// Source is [FromPattern], [FromPool] or [FromName].
 	Source LimitSource `json:"source"`
-	// Pattern is set if Source is [FromPattern].
+	// Pattern is set if Source is [FromPattern] or [FromPool], and the caller may see it.
 	Pattern string `json:"pattern"`
 	// Version is for [IfVersion] of the next change. A limit and a rate share it.
 	Version uint64 `json:"version,string"`
 	Reason  string `json:"reason"`
-	// Available is how many permits may be taken now. Only [LockView] has it.
+	// Available is how many permits may be taken now. Only [LockView] and [PoolView] have it.
 	Available uint32 `json:"available"`
 }
 

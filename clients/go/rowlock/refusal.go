@@ -20,7 +20,8 @@ type Refusal struct {
 	Holders []ClaimView `json:"holders"`
 	// RetryAfter is a hint when to try again; 0: no hint. For [ErrRate] it is exact.
 	RetryAfter time.Duration `json:"retryAfterNs"`
-	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] and [ErrTimedOut] if a limit of 0 is the cause.
+	// Limit is the limit that forbids the grant, for [ErrNeverFits], for [ErrPaused] and [ErrTimedOut] if a limit of 0 is the cause,
+	// and for [ErrBusy] and [ErrQueueFull] if a pool is.
 	Limit *LimitView `json:"limit,omitzero"`
 	// Rate is the rate that forbids the grant, for [ErrRate], and for [ErrNeverFits] if its burst is the cause.
 	Rate *RateView `json:"rate,omitzero"`

@@ -1,4 +1,4 @@
-// The read-only views of locks, claims, limits and rates, as listings return them.
+// The read-only views of locks, claims, limits, rates and pools, as listings return them.
 
 package rowlock
 
@@ -60,6 +60,9 @@ type ClaimView struct {
 	Replica string `json:"replica"`
 	// SpendOnly: it only takes of the lock's rate: see [Client.Spend].
 	SpendOnly bool `json:"spendOnly"`
+	// Pool is the pattern of the pool at which it waits. Only [Client.GetLock] shows it. Empty: it waits at none that the caller
+	// may see.
+	Pool string `json:"pool"`
 }
 
 // LimitSource is where the limit or the rate of a lock comes from.
@@ -70,6 +73,8 @@ const (
 	FromDefault LimitSource = "default"
 	// FromPattern: that of the longest pattern that matches the name and has one.
 	FromPattern LimitSource = "pattern"
+	// FromPool: that of a pool over the name.
+	FromPool LimitSource = "pool"
 	// FromName: that which was set for this very name.
 	FromName LimitSource = "name"
 )
@@ -78,11 +83,38 @@ const (
 type LimitView struct {
 	Permits uint32      `json:"permits"`
 	Source  LimitSource `json:"source"`
-	// Pattern is set if Source is [FromPattern].
+	// Pattern is set if Source is [FromPattern] or [FromPool], and the caller may see it.
 	Pattern string `json:"pattern"`
 	// Version is for [IfVersion] of the next change.
 	Version uint64 `json:"version,string"`
 	Reason  string `json:"reason"`
+}
+
+// PoolUse is what is used of a pool.
+type PoolUse struct {
+	// HeldPermits are taken: by holders, and by claims that wait at a wider pool.
+	HeldPermits uint64 `json:"heldPermits,string"`
+	// HolderCount is how many claims have them.
+	HolderCount uint32 `json:"holderCount"`
+	// WaiterCount is how many claims wait there.
+	WaiterCount uint32 `json:"waiterCount"`
+	// Draining: more is taken than the limit allows, because it was lowered, or made while others held.
+	Draining bool `json:"draining"`
+	// Counting: the pool is new, and servers still count those who held before it was made.
+	Counting bool `json:"counting"`
+	// Available is how many permits of its rate may be taken now; 0 if it has none.
+	Available uint32 `json:"available"`
+}
+
+// PoolView is a pool, which counts all names under a pattern together.
+type PoolView struct {
+	// Pattern is empty if the caller may not see it.
+	Pattern string `json:"pattern"`
+	// Limit is how many permits all names under it may have at once; nil: any number.
+	Limit *LimitView `json:"limit,omitzero"`
+	// Rate is how fast they may be granted, all together; nil: as fast as they become free.
+	Rate *RateView `json:"rate,omitzero"`
+	Use  PoolUse   `json:"use"`
 }
 
 // LockView is a lock and its present state.
@@ -91,7 +123,8 @@ type LockView struct {
 	Limit       LimitView `json:"limit"`
 	HeldPermits uint64    `json:"heldPermits,string"`
 	HolderCount uint32    `json:"holderCount"`
-	WaiterCount uint32    `json:"waiterCount"`
+	// WaiterCount is how many wait for the lock, or for a pool over it.
+	WaiterCount uint32 `json:"waiterCount"`
 	// Draining: more is held than the limit allows, because the limit was lowered.
 	Draining bool `json:"draining"`
 	// LastToken is the latest fencing token; 0 if none was given.
@@ -104,13 +137,16 @@ type LockView struct {
 	Record *RecordView `json:"record,omitzero"`
 	// Rate is how fast the lock may be granted; nil: as fast as it becomes free.
 	Rate *RateView `json:"rate,omitzero"`
+	// Pools are those over the lock that the caller may see, narrow to wide. Only [Client.GetLock] shows them.
+	Pools []PoolView `json:"pools,omitempty"`
 }
 
-// LimitSetting is a limit, a rate or both that were set, for one name or for a pattern.
+// LimitSetting is a limit, a rate or both that were set, for one name, for a pattern or for a pool.
 type LimitSetting struct {
-	// Either Name or Pattern is set.
+	// Either Name, Pattern or Pool is set.
 	Name    string `json:"name"`
 	Pattern string `json:"pattern"`
+	Pool    string `json:"pool"`
 	// Limit is 0 and means nothing if RateOnly.
 	Limit uint32 `json:"limit"`
 	// Version is for [IfVersion] of the next change.
@@ -120,6 +156,8 @@ type LimitSetting struct {
 	Rate *Rate `json:"rate,omitzero"`
 	// RateOnly: this setting has a rate and no limit.
 	RateOnly bool `json:"rateOnly"`
+	// Use is what is used of a pool; nil for names and patterns.
+	Use *PoolUse `json:"use,omitzero"`
 }
 
 func claimOf(claim *rowlockv1.Claim) ClaimView {
@@ -140,6 +178,7 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		End:          claimEndOf(claim.GetEnd()),
 		Replica:      claim.GetReplica(),
 		SpendOnly:    claim.GetSpendOnly(),
+		Pool:         claim.GetPool(),
 	}
 }
 
@@ -165,6 +204,8 @@ func sourceOf(source rowlockv1.LimitSource) LimitSource {
 	switch source {
 	case rowlockv1.LimitSource_LIMIT_SOURCE_PATTERN:
 		return FromPattern
+	case rowlockv1.LimitSource_LIMIT_SOURCE_POOL:
+		return FromPool
 	case rowlockv1.LimitSource_LIMIT_SOURCE_NAME:
 		return FromName
 	default:
@@ -172,8 +213,38 @@ func sourceOf(source rowlockv1.LimitSource) LimitSource {
 	}
 }
 
+func poolUseOf(use *rowlockv1.PoolUse) PoolUse {
+	return PoolUse{
+		HeldPermits: use.GetHeldPermits(),
+		HolderCount: use.GetHolderCount(),
+		WaiterCount: use.GetWaiterCount(),
+		Draining:    use.GetDraining(),
+		Counting:    use.GetCounting(),
+		Available:   use.GetAvailable(),
+	}
+}
+
+// pool is a pool over a lock, or one that is in the way of a claim.
+type pool interface {
+	GetLimit() *rowlockv1.Limit
+	GetRate() *rowlockv1.RateInForce
+	GetUse() *rowlockv1.PoolUse
+}
+
+// poolViewOf has the pattern of the limit or of the rate, which is that of the pool.
+func poolViewOf(pool pool) PoolView {
+	view := PoolView{
+		Pattern: pool.GetRate().GetPattern(), Rate: rateViewOf(pool.GetRate()), Use: poolUseOf(pool.GetUse()),
+	}
+	if pool.GetLimit() != nil {
+		limit := limitOf(pool.GetLimit())
+		view.Pattern, view.Limit = limit.Pattern, &limit
+	}
+	return view
+}
+
 func lockViewOf(lock *rowlockv1.Lock) LockView {
-	return LockView{
+	view := LockView{
 		Name:        lock.GetName(),
 		Limit:       limitOf(lock.GetLimit()),
 		HeldPermits: lock.GetHeldPermits(),
@@ -186,16 +257,26 @@ func lockViewOf(lock *rowlockv1.Lock) LockView {
 		Record:      recordOf(lock.GetRecord()),
 		Rate:        rateViewOf(lock.GetRate()),
 	}
+	for _, pool := range lock.GetPools() {
+		view.Pools = append(view.Pools, poolViewOf(pool))
+	}
+	return view
 }
 
 func limitSettingOf(setting *rowlockv1.LimitSetting) LimitSetting {
-	return LimitSetting{
+	view := LimitSetting{
 		Name:     setting.GetName(),
 		Pattern:  setting.GetPattern(),
+		Pool:     setting.GetPool(),
 		Limit:    setting.GetLimit(),
 		Version:  setting.GetVersion(),
 		Reason:   setting.GetReason(),
 		Rate:     rateOf(setting.GetRate()),
 		RateOnly: setting.GetRateOnly(),
 	}
+	if setting.GetUse() != nil {
+		use := poolUseOf(setting.GetUse())
+		view.Use = &use
+	}
+	return view
 }

@@ -128,10 +128,13 @@ func (a *acquisition) askWhy() bool {
 		if err == nil {
 			explained := explanationOf(result.GetExplainWait())
 			notice.Summary, notice.Causes = explained.Summary, explained.Causes
-			a.place.Ahead, a.place.PermitsAhead, a.place.RateWait = 0, 0, 0
+			a.place.Ahead, a.place.PermitsAhead, a.place.RateWait, a.place.Pool = 0, 0, 0, ""
 			for _, cause := range explained.Causes {
 				if cause.Queued != nil {
 					a.place.Ahead, a.place.PermitsAhead = int(cause.Queued.Ahead), cause.Queued.PermitsAhead
+				}
+				if at := cause.Pool; at != nil && at.WaitsHere {
+					a.place.Ahead, a.place.PermitsAhead, a.place.Pool = int(at.Ahead), at.PermitsAhead, at.Pool.Pattern
 				}
 			}
 		}

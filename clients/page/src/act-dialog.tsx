@@ -90,13 +90,14 @@ export function ReasonField({ reason, onReason }: { reason: string; onReason: (r
 
 /** Who would be granted then, as far as the page knows. */
 export function WhatFollows({ next }: { next: Next }) {
-  const { granted, neverFit, after, isCut } = next;
+  const { granted, neverFit, after, isCut, hasPools } = next;
   return (
     <div class="follows" role="status">
       <h3>What probably follows</h3>
       {granted.length > 0 ? (
         <p>
-          Granted at once: <strong>{someWho(granted)}</strong>
+          {hasPools ? "Have the lock at once, and then wait for the pools over it:" : "Granted at once:"}{" "}
+          <strong>{someWho(granted)}</strong>
         </p>
       ) : null}
       {neverFit.length > 0 ? (

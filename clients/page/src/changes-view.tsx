@@ -47,8 +47,8 @@ export function ChangesView({ prefix }: { prefix: string }) {
   );
 }
 
-function kindOf({ limit, record, forcedRelease, policy }: ChangeJson): string {
-  if (limit) return partsOf(limit).join(" and ");
+function kindOf({ limit, record, forcedRelease, policy, pool }: ChangeJson): string {
+  if (limit) return `${partsOf(limit).join(" and ")}${pool ? " of a pool" : ""}`;
   if (record) return "record";
   if (forcedRelease) return "forced release";
   return policy ? "policy" : "another";
@@ -92,7 +92,7 @@ export function ChangeTable({
                   {change.lockName ? (
                     <LockLink name={change.lockName} />
                   ) : (
-                    <Name text={change.pattern ?? ""} />
+                    <Name text={change.pattern ?? change.pool ?? ""} />
                   )}
                 </td>
               )}

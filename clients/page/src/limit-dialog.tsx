@@ -1,4 +1,4 @@
-// Sets the limit or the rate of a name or of a pattern, or both, or removes them.
+// Sets the limit or the rate of a name, of a pattern or of a pool, or both, or removes them.
 
 import { useState } from "preact/hooks";
 import type { LockJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
@@ -6,6 +6,7 @@ import type { LimitSettingJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
 import { Name, useNowMs } from "./parts.tsx";
+import { WhatFollowsAtPool } from "./pools.tsx";
 import { RateFields } from "./rate-fields.tsx";
 import { useMayLimit } from "./rights.ts";
 import { rateOfTyped, typedRateOf } from "./typed-rate.ts";
@@ -43,22 +44,25 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   const nowMs = useNowMs();
   // As it was when the dialog opened: a change by somebody else in between is refused by its version.
   const [now] = useState(() => (lock ? nowOfLock(lock) : setting ? nowOfSetting(setting) : NEW));
-  const fixed = lock ? lock.name : (setting?.name ?? setting?.pattern);
+  const fixed = lock ? lock.name : (setting?.name ?? setting?.pattern ?? setting?.pool);
   const [target, setTarget] = useState(fixed ?? "");
-  const isPattern = !lock && setting?.name === undefined && target.endsWith("*");
+  const isOfMany = !lock && setting?.name === undefined && target.endsWith("*");
+  const [isTogether, setTogether] = useState(setting?.pool !== undefined);
+  const isPool = isOfMany && isTogether;
+  const isPattern = isOfMany && !isTogether;
   const isRateOnly = now.hasRate && !now.hasLimit;
   const [limitFate, setLimitFate] = useState<Fate>(isRateOnly ? "keep" : "set");
   const [rateFate, setRateFate] = useState<Fate>(isRateOnly ? "set" : "keep");
   const [limit, setLimit] = useState(String(now.limit ?? 1));
   const [typed, setTyped] = useState(() => typedRateOf(now.rate));
   const [reason, setReason] = useState("");
-  const [mayLimit] = useMayLimit(target === "" ? [] : [isPattern ? { pattern: target } : { name: target }]);
+  const [mayLimit] = useMayLimit(target === "" ? [] : [isOfMany ? { pattern: target } : { name: target }]);
   const wanted = Number(limit);
   const isNumber = /^\d+$/.test(limit) && wanted <= LIMIT_MAX;
   const rate = rateOfTyped(typed);
   const act = async () => {
     const answer = await call("SetLimit", {
-      ...(isPattern ? { pattern: target } : { name: target }),
+      ...(isPool ? { pool: target } : isPattern ? { pattern: target } : { name: target }),
       ...(limitFate === "set" ? { limit: wanted } : limitFate === "unset" ? { unsetLimit: {} } : {}),
       ...(rateFate === "set" ? { rate: rate ?? {} } : rateFate === "unset" ? { unsetRate: {} } : {}),
       ...(now.version === undefined ? {} : { expectedVersion: now.version }),
@@ -69,10 +73,14 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
     const behind = answer.serversBehind
       ? `${counted(answer.serversBehind, "server")} did not confirm it and may still grant by the old setting.`
       : "";
+    const of = isPool ? `the pool ${shown(target)}` : shown(target);
+    const limitNow = answer.noLimit ? "none" : String(answer.limit ?? 0);
     const said = [
-      doneWords(limitFate, "limit", target, String(answer.limit ?? 0)),
+      doneWords(limitFate, "limit", of, limitNow),
       drains,
-      doneWords(rateFate, "rate", target, inForce),
+      doneWords(rateFate, "rate", of, inForce),
+      answer.noLimit && !answer.rate ? "It is no pool any more." : "",
+      answer.counting ? "Those who held before it was made are still being counted." : "",
       behind,
     ];
     return said.filter(Boolean).join(" ");
@@ -103,7 +111,12 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
     >
       {fixed !== undefined ? (
         <p>
-          <Name text={target} /> {isPattern ? "(each matching name has them for itself)" : null}
+          <Name text={target} />{" "}
+          {isPool
+            ? "(all matching names together)"
+            : isPattern
+              ? "(each matching name has them for itself)"
+              : null}
         </p>
       ) : (
         <label>
@@ -120,6 +133,18 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
           />
         </label>
       )}
+      {fixed === undefined && isOfMany ? (
+        <label>
+          It is for
+          <select
+            value={isTogether ? "pool" : "each"}
+            onChange={(event) => setTogether(event.currentTarget.value === "pool")}
+          >
+            <option value="each">each matching name by itself</option>
+            <option value="pool">all matching names together, as a pool</option>
+          </select>
+        </label>
+      ) : null}
       {mayLimit === false ? <p class="note">You may not set this.</p> : null}
       <div class="fields">
         <FateField of="limit" has={now.hasLimit} is={now.limitWords} fate={limitFate} onFate={setLimitFate} />
@@ -141,13 +166,18 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
         <FateField of="rate" has={now.hasRate} is={now.rateWords} fate={rateFate} onFate={setRateFate} />
       </RateFields>
       {isPaused ? <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p> : null}
-      {limitFate === "unset" ? (
+      {isPool && (limitFate === "unset" || rateFate === "unset") ? (
+        <p class="note">A pool with neither a limit nor a rate is removed.</p>
+      ) : null}
+      {limitFate === "unset" && !isPool ? (
         <p class="note">Then the limit of the longest matching pattern applies, or the default of 1.</p>
       ) : null}
-      {rateFate === "unset" ? (
+      {rateFate === "unset" && !isPool ? (
         <p class="note">Then the rate of the longest matching pattern applies, or none.</p>
       ) : null}
-      {!isForeseen ? null : lock ? (
+      {isPool ? (
+        <WhatFollowsAtPool use={setting?.use} limit={limitFate === "set" && isNumber ? wanted : null} />
+      ) : !isForeseen ? null : lock ? (
         <WhatFollows next={whoNext(lock, change, nowMs)} />
       ) : target !== "" ? (
         <WhatFollowsForMany target={target} isPattern={isPattern} change={change} />
@@ -224,5 +254,5 @@ function verbOf(limit: Fate, rate: Fate, number: string): string {
 
 function doneWords(fate: Fate, of: string, target: string, inForce: string): string {
   if (fate === "keep") return "";
-  return `${fate === "unset" ? `Removed the ${of} of ${shown(target)}: it is` : `The ${of} of ${shown(target)} is`} ${inForce} now.`;
+  return `${fate === "unset" ? `Removed the ${of} of ${target}: it is` : `The ${of} of ${target} is`} ${inForce} now.`;
 }

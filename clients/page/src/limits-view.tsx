@@ -1,4 +1,4 @@
-// The limits and rates that somebody has set, for patterns and for names, and why.
+// The limits and rates that somebody has set, for patterns, for names and for pools, and why.
 
 import { useState } from "preact/hooks";
 import type { LimitSettingJson, ListLimitsResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -6,7 +6,9 @@ import { call } from "./api.ts";
 import { connection } from "./connection.ts";
 import { LimitDialog } from "./limit-dialog.tsx";
 import { Chip, LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
+import { PoolsTable } from "./pools.tsx";
 import { useMayLimit } from "./rights.ts";
+import { prefixHash } from "./route.ts";
 import { useStore } from "./store.ts";
 import { rateWords } from "./words.ts";
 
@@ -25,10 +27,16 @@ export function LimitsView() {
     },
   );
   const [changed, setChanged] = useState<LimitSettingJson | "new" | null>(null);
-  const limits = value?.limits ?? [];
-  const mayLimit = useMayLimit(
-    limits.map(({ name, pattern }) => (pattern ? { pattern } : { name: name ?? "" })),
+  const settings = value?.limits ?? [];
+  const pools = settings.filter(({ pool }) => pool);
+  const limits = settings.filter(({ pool }) => !pool);
+  // The right for a pool is that for its pattern.
+  const may = useMayLimit(
+    [...pools, ...limits].map(({ name, pattern = "", pool = pattern }) =>
+      pool ? { pattern: pool } : { name: name ?? "" },
+    ),
   );
+  const mayLimit = may.slice(pools.length);
   const close = () => setChanged(null);
   return (
     <>
@@ -76,9 +84,7 @@ export function LimitsView() {
                 <tr key={setting.pattern ?? `=${setting.name}`}>
                   <td>
                     {setting.pattern ? (
-                      <a
-                        href={`#/locks?${new URLSearchParams({ prefix: setting.pattern.slice(0, -1), all: "1" })}`}
-                      >
+                      <a href={prefixHash(setting.pattern.slice(0, -1))}>
                         <Name text={setting.pattern} />
                       </a>
                     ) : (
@@ -109,9 +115,10 @@ export function LimitsView() {
             </tbody>
           </table>
         </div>
-      ) : value ? (
+      ) : value && pools.length === 0 ? (
         <p class="empty">No limit and no rate is set, so each lock is held once at a time.</p>
       ) : null}
+      {pools.length > 0 ? <PoolsTable pools={pools} mayChange={may} onChange={setChanged} /> : null}
       {value?.nextPageToken ? <p class="dim">There are more; these are the first {SHOWN_MAX}.</p> : null}
       {changed === null ? null : (
         <LimitDialog

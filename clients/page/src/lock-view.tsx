@@ -11,6 +11,7 @@ import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { HistoryBars } from "./history-bars.tsx";
 import { LimitDialog } from "./limit-dialog.tsx";
 import { Chip, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { PoolsOver } from "./pools.tsx";
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
 import { causeWords, estimateWords } from "./wait-causes.ts";
@@ -105,7 +106,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
 
 function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
-  const { limit = {}, rate, record, waiterCount: waiting = 0 } = lock;
+  const { limit = {}, rate, record, waiterCount: waiting = 0, pools = [] } = lock;
   const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
   return (
     <section class="panel" aria-label="State">
@@ -136,6 +137,14 @@ function Facts({ lock }: { lock: LockJson }) {
                   “<Text text={rate.reason} />”
                 </span>
               ) : null}
+            </dd>
+          </>
+        ) : null}
+        {pools.length > 0 ? (
+          <>
+            <dt>Pools</dt>
+            <dd>
+              <PoolsOver pools={pools} />
             </dd>
           </>
         ) : null}
@@ -317,6 +326,8 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
   const nowMs = useNowMs();
   const { waiters = [], waiterCount: waiting = 0 } = lock;
   if (waiting === 0) return null;
+  // They come first: nobody is behind them in the queue of this lock.
+  const entering = waiters.filter(({ pool }) => pool).length;
   return (
     <section aria-labelledby="queue">
       <h2 id="queue">
@@ -352,9 +363,14 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
             <tbody>
               {waiters.map((claim, at) => (
                 <tr key={claim.ticketNumber}>
-                  <td>{at + 1}.</td>
+                  <td>{claim.pool ? <span class="dim">at a pool</span> : `${at + 1 - entering}.`}</td>
                   <td>
                     <Owner claim={claim} />
+                    {claim.pool ? (
+                      <span class="under">
+                        has this lock, and waits at the pool <Name text={claim.pool} />
+                      </span>
+                    ) : null}
                     <Under claim={claim} />
                   </td>
                   <td class="wide">{modeWords(claim)}</td>

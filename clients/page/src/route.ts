@@ -40,6 +40,11 @@ export function lockHash(name: string): string {
   return hashOf({ view: "lock", name, options: {} });
 }
 
+/** All locks whose names begin with this, free ones too. */
+export function prefixHash(prefix: string): string {
+  return hashOf({ view: "locks", name: "", options: { prefix, all: "1" } });
+}
+
 export const route = new Store<Route>(routeOf(location.hash));
 
 /** Changes an option of this view without a new entry in the browser's history. */

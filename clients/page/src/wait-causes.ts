@@ -1,6 +1,6 @@
 // Why a request waits, in words.
 
-import type { WaitCauseJson, WaitEstimateJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { PoolInTheWayJson, WaitCauseJson, WaitEstimateJson } from "#proto/rowlock/v1/lock_pb.js";
 import {
   ageWords,
   claimWords,
@@ -52,6 +52,7 @@ export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: strin
       : "Its burst is too small for so many permits.";
     return `The rate is ${rateWords(rate)}, ${sourceWords(inForce)}${why}. ${then}`;
   }
+  if (cause.pool) return poolWords(cause.pool, at);
   if (cause.notBefore) return `Not due before ${at(cause.notBefore)}.`;
   if (cause.exhausted) return "Its record has no attempts left.";
   if (cause.status !== undefined)
@@ -69,6 +70,22 @@ export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: strin
     return `Another transaction${who} holds its rows in the database${since}.${kill}`;
   }
   return "For a cause that this page does not know; a newer server may have named it.";
+}
+
+function poolWords(inTheWay: PoolInTheWayJson, at: (instant: string) => string): string {
+  const { limit, rate, use = {}, waitsHere, ahead = 0, rateUntil } = inTheWay;
+  const pattern = limit?.pattern || rate?.pattern;
+  const reason = limit?.reason || rate?.reason;
+  const which = pattern ? `the pool ${shown(pattern)}` : "a pool";
+  const taken = limit
+    ? `${which} has ${use.heldPermits ?? 0} of ${limit.permits ?? 0} permits taken`
+    : `${which} has a rate`;
+  const words = `${waitsHere ? "It has its lock, and" : "Then"} ${taken}`;
+  const before = ahead === 0 ? "" : `, and ${counted(ahead, "claim")} before it`;
+  const there = waitsHere ? before : before.replace("before it", "waiting there");
+  const until =
+    rate?.rate && rateUntil ? ` Its rate of ${rateWords(rate.rate)} allows it at ${at(rateUntil)}.` : "";
+  return `${words}${there}${reason ? `: “${shown(reason)}”` : ""}.${until}`;
 }
 
 export function estimateWords({

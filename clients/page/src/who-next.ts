@@ -34,6 +34,8 @@ export interface Next {
   readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full" | "rate";
   /** The lock has more holders or waiters than the server has listed, so more may be granted. */
   readonly isCut: boolean;
+  /** They still have to pass the pools over the lock, of which this says nothing. */
+  readonly hasPools: boolean;
 }
 
 export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
@@ -44,7 +46,9 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
     lock,
     holders.filter((claim) => !stays(claim)),
   );
-  const queue = waiters.filter(stays);
+  // Those that wait at a pool have the lock.
+  for (const claim of waiters) if (claim.pool && stays(claim) && !claim.spendOnly) count(held, claim, 1);
+  const queue = waiters.filter((claim) => stays(claim) && !claim.pool);
   const notBeforeMs =
     change.notBeforeMs !== undefined
       ? change.notBeforeMs
@@ -77,7 +81,7 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
     }
     return "nobody waits";
   };
-  return { after: after(), granted, neverFit, isCut };
+  return { after: after(), granted, neverFit, isCut, hasPools: (lock.pools ?? []).length > 0 };
 }
 
 /** Instants of rates count from now. */

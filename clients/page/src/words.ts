@@ -136,8 +136,16 @@ export function spanOf({ per = "0s" }: RateJson): { readonly count: number; read
   return { count: seconds / length, unit };
 }
 
+/** How many of the patterns before each one are over it. In byte order, all that are stand before it. */
+export function depthsOf(patterns: readonly string[]): number[] {
+  return patterns.map(
+    (pattern, at) => patterns.slice(0, at).filter((over) => pattern.startsWith(over.slice(0, -1))).length,
+  );
+}
+
 /** Where a limit or a rate comes from. */
 export function sourceWords({ source, pattern = "" }: LimitJson | RateInForceJson): string {
+  if (source === "LIMIT_SOURCE_POOL") return pattern ? `by the pool ${shown(pattern)}` : "by a pool";
   if (source === "LIMIT_SOURCE_PATTERN") return `by the pattern ${shown(pattern)}`;
   return source === "LIMIT_SOURCE_NAME" ? "set for this name" : "the default, as nothing was set";
 }

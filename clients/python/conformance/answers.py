@@ -12,8 +12,11 @@ import rowlock.aio
 from rowlock import (
     ClaimEndView,
     ClaimView,
+    LimitView,
     LockView,
     Place,
+    PoolUse,
+    PoolView,
     Rate,
     RateView,
     RecordView,
@@ -68,6 +71,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
         return {
             "refused": {
                 **rate_view_json(outcome.rate),
+                "limit": outcome.limit and _limit_view_json(outcome.limit),
                 "reason": outcome.reason,
                 "message": outcome.message,
                 "holders": holders,
@@ -98,6 +102,30 @@ def rate_view_json(view: RateView | None) -> dict[str, Any]:
     return {"rate": {**rate_json(view.rate), **where, "available": view.available}}
 
 
+def _limit_view_json(view: LimitView) -> dict[str, Any]:
+    return {"permits": view.permits, "source": view.source, "pattern": view.pattern, "reason": view.reason}
+
+
+def use_json(use: PoolUse) -> dict[str, Any]:
+    return {
+        "heldPermits": use.held_permits,
+        "holderCount": use.holder_count,
+        "waiterCount": use.waiter_count,
+        "draining": use.draining,
+        "counting": use.counting,
+        "available": use.available,
+    }
+
+
+def pool_json(pool: PoolView) -> dict[str, Any]:
+    return {
+        "pattern": pool.pattern,
+        "limit": pool.limit and pool.limit.permits,
+        **rate_view_json(pool.rate),
+        "use": use_json(pool.use),
+    }
+
+
 def captured_json(handles: Sequence[str], captured: AnyCaptured) -> dict[str, Any]:
     locks: Sequence[AnyLock] = captured.locks
     return {
@@ -116,6 +144,7 @@ def place_json(place: Place) -> dict[str, Any]:
         "queueLength": place.queue_length,
         "waitedMs": ms(place.waited),
         "rateWaitMs": ms(place.rate_wait),
+        "pool": place.pool,
     }
 
 
@@ -150,6 +179,7 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         **rate_view_json(lock.rate),
+        "pools": [pool_json(each) for each in lock.pools],
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,
         "waiterCount": lock.waiter_count,
@@ -186,4 +216,5 @@ def claim_json(claim: ClaimView) -> dict[str, Any]:
         "mode": claim.mode,
         "ticketNumber": str(claim.ticket_number),
         **({"spendOnly": True} if claim.spend_only else {}),
+        "pool": claim.pool,
     }

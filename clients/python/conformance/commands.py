@@ -17,6 +17,7 @@ from answers import (
     rate_json,
     record_json,
     update_json,
+    use_json,
     waiting_json,
 )
 from asked import (
@@ -416,7 +417,7 @@ def _reason_of(command: Command) -> dict[str, str]:
 
 def _setting_of(command: Command) -> dict[str, Any]:
     """Return which setting to change, and how."""
-    target = {key: command.get(key) for key in ("name", "pattern")}
+    target = {key: command.get(key) for key in ("name", "pattern", "pool")}
     return {**target, **_if_version_of(command), **_reason_of(command)}
 
 
@@ -428,13 +429,17 @@ def _in_force_json(limit: LimitInForce) -> dict[str, Any]:
         "waiterCount": limit.waiter_count,
         "draining": limit.draining,
         "rate": limit.rate and rate_json(limit.rate),
+        "noLimit": limit.no_limit,
+        "counting": limit.counting,
     }
 
 
 def _limit_json(limit: LimitSetting) -> dict[str, Any]:
-    target = {"name": limit.name} if limit.pattern is None else {"pattern": limit.pattern}
     return {
-        **target,
+        "name": limit.name,
+        "pattern": limit.pattern,
+        "pool": limit.pool,
+        "use": limit.use and use_json(limit.use),
         "limit": limit.limit,
         "version": str(limit.version),
         "reason": limit.reason,

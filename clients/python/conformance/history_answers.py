@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json, end_json, rate_json, rate_view_json, record_json
+from answers import claim_json, end_json, pool_json, rate_json, rate_view_json, record_json
 
 from rowlock import (
     ChangeView,
@@ -17,6 +17,7 @@ from rowlock import (
     LimitInTheWay,
     NotBefore,
     PolicyChange,
+    PoolInTheWay,
     QueuedBehind,
     RateInTheWay,
     RecordChange,
@@ -42,6 +43,7 @@ def change_json(change: ChangeView) -> dict[str, Any]:
         "kind": change.kind,
         **({} if change.name is None else {"name": change.name}),
         **({} if change.pattern is None else {"pattern": change.pattern}),
+        **({} if change.pool is None else {"pool": change.pool}),
         "changedBy": change.changed_by,
         "reason": change.reason,
         **_what_json(change),
@@ -93,6 +95,9 @@ def _cause_json(cause: WaitCause) -> dict[str, Any]:
             return {"kind": "limit", "limit": cause.limit.permits}
         case RateInTheWay():
             return {"kind": "rate", **rate_view_json(cause.rate), "isForEver": cause.until is None}
+        case PoolInTheWay():
+            where = {"waitsHere": cause.waits_here, "ahead": cause.ahead}
+            return {"kind": "pool", **pool_json(cause.pool), **where}
         case NotBefore():
             return {"kind": "not before"}
         case Exhausted():

@@ -1,6 +1,13 @@
 // Holds locks by the handles that the runner gives them: acquires them, with or without a scope, and releases them.
 
-import { type Lock, type LockOptions, type Refusal, type RowlockClient, RowlockError } from "../src/index.ts";
+import {
+  type LimitView,
+  type Lock,
+  type LockOptions,
+  type Refusal,
+  type RowlockClient,
+  RowlockError,
+} from "../src/index.ts";
 import { captureOptionsOf, lockOptionsOf, spendOptionsOf } from "./lock-options.ts";
 import { rateOf } from "./rates.ts";
 import { releaseOptionsOf } from "./record-verbs.ts";
@@ -164,6 +171,7 @@ function refusedOf(refusal: Refusal): object {
   const { reason, message, retryAfterMs } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
   const rate = "rate" in refusal && refusal.rate ? { rate: rateOf(refusal.rate) } : {};
+  const limit = "limit" in refusal && refusal.limit ? { limit: limitOf(refusal.limit) } : {};
   const status = "status" in refusal ? { status: refusal.status } : {};
   const isOwn = "heldByYou" in refusal ? { heldByYou: refusal.heldByYou } : {};
   return {
@@ -172,7 +180,12 @@ function refusedOf(refusal: Refusal): object {
     retryAfterMs,
     ...status,
     ...rate,
+    ...limit,
     ...isOwn,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),
   };
+}
+
+function limitOf({ permits, source, pattern, reason }: LimitView): object {
+  return { permits, source, ...(pattern !== undefined && { pattern }), reason };
 }

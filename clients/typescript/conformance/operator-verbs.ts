@@ -7,6 +7,7 @@ import type {
   LimitSetting,
   LimitTarget,
   LimitView,
+  PoolView,
   RowlockClient,
   WaitCause,
 } from "../src/index.ts";
@@ -39,9 +40,9 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
     unsetRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
     getLock: async (asked) => {
-      const { limit, rate, holders, waiters, lastToken, record, ...lock } = await clientOf(asked).getLock(
-        asked.name,
-      );
+      const { limit, rate, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
+        asked,
+      ).getLock(asked.name);
       return {
         ...lock,
         ...limitOf(limit),
@@ -50,6 +51,7 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
         holders: holders.map(claimOf),
         waiters: waiters.map(claimOf),
         ...(record && { record: recordOf(record) }),
+        ...(pools && { pools: pools.map(poolOf) }),
       };
     },
     listLocks: async (asked) => {
@@ -100,7 +102,8 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
   };
 }
 
-function targetOf({ name, pattern }: Command): LimitTarget {
+function targetOf({ name, pattern, pool }: Command): LimitTarget {
+  if (pool !== undefined) return { pool };
   return name === undefined ? { pattern } : { name };
 }
 
@@ -134,7 +137,7 @@ function changedOf(change: Omit<ChangeView, "changedAt">): object {
 }
 
 function claimOf(claim: ClaimView): object {
-  const { owner, principal, token, permits, mode, ticketNumber, labels, spendOnly } = claim;
+  const { owner, principal, token, permits, mode, ticketNumber, labels, spendOnly, pool } = claim;
   return {
     owner,
     ...(principal !== undefined && { principal }),
@@ -144,6 +147,7 @@ function claimOf(claim: ClaimView): object {
     ticketNumber: String(ticketNumber),
     labels,
     ...(spendOnly && { spendOnly }),
+    ...(pool !== undefined && { pool }),
   };
 }
 
@@ -158,11 +162,17 @@ function causeOf(cause: WaitCause): object {
       return { kind: cause.kind, limit: cause.limit.permits };
     case "rate":
       return { kind: cause.kind, rate: rateOf(cause.rate), isForEver: cause.until === undefined };
+    case "pool":
+      return { kind: cause.kind, ...poolOf(cause.pool), waitsHere: cause.waitsHere, ahead: cause.ahead };
     case "status":
       return { kind: cause.kind, status: cause.status };
     default:
       return { kind: cause.kind };
   }
+}
+
+function poolOf({ pattern, limit, rate, use }: PoolView): object {
+  return { pattern, ...(limit && { limit: limit.permits }), ...(rate && { rate: rateOf(rate) }), use };
 }
 
 function limitOf({ permits, source }: LimitView): object {

@@ -224,7 +224,7 @@ export class Acquisition {
         this.#ended(update.value);
         return true;
       case "position": {
-        const { ticketId, ahead, permitsAhead, queueLength, waited, rateWait } = update.value;
+        const { ticketId, ahead, permitsAhead, queueLength, waited, rateWait, pool } = update.value;
         const isFirst = this.#place === undefined;
         const waitedMs = waited ? msOf(waited) : 0;
         this.#ticketId = ticketId;
@@ -235,6 +235,7 @@ export class Acquisition {
           queueLength,
           waitedMs,
           ...(rateWait && { rateWaitMs: msOf(rateWait) }),
+          ...(pool !== "" && { pool }),
         };
         if (this.#isAbandoned) {
           this.#giveBack(ticketId);

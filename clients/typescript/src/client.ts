@@ -56,6 +56,7 @@ import {
   type LimitInForce,
   type LimitTarget,
   type ListOptions,
+  limitTargetOf,
   type SetLimitOptions,
   type SetRateOptions,
   Verbs,
@@ -430,23 +431,23 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
-   * Sets the limit of a name or a pattern, and with `rate` also its rate; `null` unsets it. If the answer is lost, the
-   * call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A
-   * retry with `ifVersion` is safe.
+   * Sets the limit of a name, a pattern or a pool, and with `rate` also its rate; `null` unsets it. A pool that has neither is
+   * removed. If the answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what
+   * others have set since. A retry with `ifVersion` is safe.
    */
   async setLimit(
     target: LimitTarget,
     limit: number | null,
     options: SetLimitOptions = {},
   ): Promise<LimitInForce> {
-    checkName("name" in target ? target.name : target.pattern, "name" in target ? "name" : "pattern");
+    checkTarget(target);
     checkOptions(options, SET_LIMIT);
     return await this.#open().setLimit(target, limit, options);
   }
 
-  /** Sets the rate of a name or a pattern alone; `null` unsets it. All else is as for `setLimit`. */
+  /** Sets the rate of a name, a pattern or a pool alone; `null` unsets it. All else is as for `setLimit`. */
   async setRate(target: LimitTarget, rate: Rate | null, options: SetRateOptions = {}): Promise<LimitInForce> {
-    checkName("name" in target ? target.name : target.pattern, "name" in target ? "name" : "pattern");
+    checkTarget(target);
     checkOptions({ ...options, rate }, SET_LIMIT, ["rate"]);
     return await this.#open().setLimit(target, undefined, { ...options, rate });
   }
@@ -461,7 +462,7 @@ export class RowlockClient implements AsyncDisposable {
     return this.#open().listLocks(options);
   }
 
-  /** Iterates over the limits and rates that were set for names and patterns that begin with `prefix`. */
+  /** Iterates over the limits and rates that were set for patterns, pools and names that begin with `prefix`, in this order. */
   listLimits({
     prefix = "",
   }: {
@@ -601,4 +602,10 @@ export class RowlockClient implements AsyncDisposable {
     if (this.#closed) throw RowlockError.closed();
     return this.#verbs;
   }
+}
+
+/** Throws a RangeError if the target is no text. */
+function checkTarget(target: LimitTarget): void {
+  const { case: kind, value } = limitTargetOf(target);
+  checkName(value, kind);
 }

@@ -3,6 +3,7 @@
 import type {
   Change,
   Claim,
+  PoolInTheWay,
   WaitCause as ProtoCause,
   RowsHeld,
   WaitEstimate,
@@ -13,7 +14,16 @@ import type { EndName } from "./claim-end.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
-import { type ClaimView, claimView, type LimitView, type LockView, limitView, lockView } from "./views.ts";
+import {
+  type ClaimView,
+  claimView,
+  type LimitView,
+  type LockView,
+  limitView,
+  lockView,
+  type PoolView,
+  poolView,
+} from "./views.ts";
 
 interface PastOptions {
   /** Only this lock. Excludes `prefix`. */
@@ -56,7 +66,7 @@ export interface ListClaimsOptions extends PastOptions {
 /** limit: SetLimit, also of a rate. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
 export type ChangeKind = "limit" | "record" | "forced release" | "policy";
 
-/** Which changes to list. With `name`, also those of patterns that match it. */
+/** Which changes to list. With `name`, also those of patterns and pools that match it. */
 export interface ListChangesOptions extends PastOptions {
   /** Changes of these kinds; none (the default): of any. */
   readonly kinds?: readonly ChangeKind[];
@@ -86,9 +96,10 @@ export type ChangeView = ChangeFrame &
 
 interface ChangeFrame {
   readonly changedAt?: Date;
-  /** The changed lock. For a change of many it is unset and `pattern` set; for a policy neither is. */
+  /** The changed lock. For a change of many it is unset and `pattern` or `pool` set; for a policy none is. */
   readonly name?: string;
   readonly pattern?: string;
+  readonly pool?: string;
   /** Who: a principal, or an address if the server asks nobody who they are; for a policy, the server that read it. */
   readonly changedBy: string;
   readonly reason: string;
@@ -126,6 +137,18 @@ export type WaitCause =
   | { readonly kind: "limit"; readonly limit: LimitView; readonly setAt?: Date; readonly setBy?: string }
   /** The rate does not allow the grant before this instant; unset: never, as its burst is too small. */
   | { readonly kind: "rate"; readonly rate: RateView; readonly until?: Date }
+  /** A pool over the lock has no room, or its rate does not allow the grant. */
+  | {
+      readonly kind: "pool";
+      readonly pool: PoolView;
+      /** It waits there now. If not, it has another lock or pool to pass before. */
+      readonly waitsHere: boolean;
+      /** Waiters there before it, or all if it does not wait there. */
+      readonly ahead: number;
+      readonly permitsAhead: number;
+      /** When the rate of the pool allows the grant; unset: the rate is not in the way. */
+      readonly rateUntil?: Date;
+    }
   | { readonly kind: "not before"; readonly notBefore: Date }
   /** The lock's record has no attempts left. */
   | { readonly kind: "exhausted" }
@@ -269,6 +292,7 @@ export function changeView({ changedAt, target, changedBy, reason, what }: Chang
     ...(changedAt && { changedAt: dateOf(changedAt) }),
     ...(target.case === "lockName" && { name: target.value }),
     ...(target.case === "pattern" && { pattern: target.value }),
+    ...(target.case === "pool" && { pool: target.value }),
     changedBy,
     reason,
     ...whatView(what),
@@ -357,6 +381,8 @@ function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
       const inForce = rateInForceView(rate as NonNullable<typeof rate>);
       return [{ kind, rate: inForce, ...(until && { until: dateOf(until) }) }];
     }
+    case "pool":
+      return [poolInTheWayView(value)];
     case "notBefore":
       return [{ kind: "not before", notBefore: dateOf(value) }];
     case "exhausted":
@@ -370,6 +396,17 @@ function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
     default:
       return [];
   }
+}
+
+function poolInTheWayView({ waitsHere, ahead, permitsAhead, rateUntil, ...pool }: PoolInTheWay): WaitCause {
+  return {
+    kind: "pool",
+    pool: poolView(pool),
+    waitsHere,
+    ahead,
+    permitsAhead: Number(permitsAhead),
+    ...(rateUntil && { rateUntil: dateOf(rateUntil) }),
+  };
 }
 
 function rowsHeldView({ connectionId, user, heldFor }: RowsHeld): WaitCause {

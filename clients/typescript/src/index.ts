@@ -55,6 +55,6 @@ export type {
   SetLimitOptions,
   SetRateOptions,
 } from "./verbs.ts";
-export type { ClaimView, LimitSetting, LimitView, LockView } from "./views.ts";
+export type { ClaimView, LimitSetting, LimitView, LockView, PoolUse, PoolView } from "./views.ts";
 export type { WatchOptions, WatchUpdate } from "./watch.ts";
 export type { WorkOptions } from "./work.ts";

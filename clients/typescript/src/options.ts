@@ -105,16 +105,18 @@ export interface ConnectOptions {
 export interface Place {
   /** The id of this place, for `explainWait`: a secret, as whoever knows it can give the place up. */
   readonly ticketId: string;
-  /** Waiters before this one. */
+  /** Waiters before this one, at the same pool if it waits at one. */
   readonly ahead: number;
   /** Permits that the waiters before this one ask for. */
   readonly permitsAhead: number;
-  /** Waiters in the whole queue, this one included. */
+  /** Waiters in the whole queue, or at the pool, this one included. */
   readonly queueLength: number;
   /** How long this one has waited. */
   readonly waitedMs: number;
   /** How long the lock's rate alone keeps it waiting; unset: the lock has no rate, or the server does not say. */
   readonly rateWaitMs?: number;
+  /** The pattern of the pool at which it waits, as it has its own lock; unset: it waits at none that the caller may see. */
+  readonly pool?: string;
 }
 
 /** A wait that takes long, or that only this client itself can end. */

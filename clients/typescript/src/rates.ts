@@ -21,12 +21,13 @@ export interface Rate {
 
 /** A rate in force, and which setting says so. */
 export interface RateView extends Required<Rate> {
-  readonly source: "pattern" | "name";
+  readonly source: "pattern" | "pool" | "name";
+  /** Of the pattern or the pool; "" if the caller may not see it. */
   readonly pattern?: string;
   /** For the `ifVersion` of the next change; a limit and a rate of one setting share it. */
   readonly version: bigint;
   readonly reason: string;
-  /** Permits that may be taken now; set only in `getLock` and in listings. */
+  /** Permits that may be taken now; set only in `getLock`, in listings, and for a pool that is in the way. */
   readonly available?: number;
 }
 
@@ -69,7 +70,11 @@ export function rateInForceView(inForce: RateInForce, isShown = false): RateView
   return {
     // The server always sets it.
     ...rateView(rate as ProtoRate),
-    ...(source === LimitSource.PATTERN ? { source: "pattern", pattern } : { source: "name" }),
+    ...(source === LimitSource.PATTERN
+      ? { source: "pattern", pattern }
+      : source === LimitSource.POOL
+        ? { source: "pool", pattern }
+        : { source: "name" }),
     version,
     reason,
     ...(isShown && { available }),

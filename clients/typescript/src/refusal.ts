@@ -20,7 +20,7 @@ export type Refusal =
   | (Common & {
       readonly reason: "BUSY" | "TIMED_OUT";
       readonly holders: readonly ClaimView[];
-      /** For TIMED_OUT: the limit is 0 now, which is why the wait was in vain. */
+      /** For BUSY: that of the pool which has no room. For TIMED_OUT: the limit is 0 now, which is why the wait was in vain. */
       readonly limit?: LimitView;
       /** This client itself holds the lock, and locks are not reentrant. */
       readonly heldByYou?: true;
@@ -31,7 +31,8 @@ export type Refusal =
   | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView; readonly rate?: RateView })
   /** The lock has room, but its rate does not allow the grant yet; `retryAfterMs` says when. */
   | (Common & { readonly reason: "RATE"; readonly rate?: RateView })
-  | (Common & { readonly reason: "QUEUE_FULL" })
+  /** `limit` is set if the queue is that of a pool. */
+  | (Common & { readonly reason: "QUEUE_FULL"; readonly limit?: LimitView })
   /** By its record, the lock is not due yet, or has no attempts left. */
   | (Common & { readonly reason: "NOT_BEFORE" | "EXHAUSTED" })
   /** The lock has this status, which is none of the wanted ones. */
@@ -65,7 +66,6 @@ function viewOf(reason: RefusalName, fields: Fields): Refusal {
   const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
   switch (reason) {
     case "BUSY":
-      return { ...common, reason, holders: holders.map(claimView) };
     case "TIMED_OUT":
       return {
         ...common,
@@ -74,6 +74,7 @@ function viewOf(reason: RefusalName, fields: Fields): Refusal {
         ...(limit && { limit: limitView(limit) }),
       };
     case "PAUSED":
+    case "QUEUE_FULL":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };
     case "NEVER_FITS":
       return {

@@ -57,8 +57,14 @@ import {
   lockView,
 } from "./views.ts";
 
-/** One name, or a pattern such as `etl/*`, which stands for all names that begin with the part before its star. */
-export type LimitTarget = { readonly name: string } | { readonly pattern: string };
+/**
+ * One name, or a pattern such as `etl/*`, which stands for all names that begin with the part before its star: each of them by
+ * itself, or as a pool all of them together. Leases under the pool `openai/*` with a limit of 50 have at most 50 permits at once.
+ */
+export type LimitTarget =
+  | { readonly name: string }
+  | { readonly pattern: string }
+  | { readonly pool: string };
 
 export interface SetRateOptions {
   /** Change only if the setting has this version; 0: only if it was never set. Otherwise VERSION_MISMATCH. */
@@ -72,17 +78,31 @@ export interface SetLimitOptions extends SetRateOptions {
   readonly rate?: Rate | null;
 }
 
-/** The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it. */
+/**
+ * The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it. For a pool, they are
+ * the permits of it that are taken, and those who wait at it.
+ */
 export interface LimitInForce {
   readonly limit: number;
+  /** Set for a pool that has no limit: `limit` is 0 and means nothing. */
+  readonly noLimit?: true;
   /** The rate in force; unset: none. */
   readonly rate?: Required<Rate>;
   readonly version: bigint;
   readonly heldPermits: number;
   readonly waiterCount: number;
   readonly draining: boolean;
-  /** For a pattern: how many servers may still grant by the old limit; usually 0. */
+  /** For a pattern, and a pool that was made or removed: how many servers may still grant by the old limit; usually 0. */
   readonly serversBehind: number;
+  /** Set for a pool that is new: servers still count those who held before, who come on top of `heldPermits`. */
+  readonly counting?: true;
+}
+
+/** Returns the `target` of a SetLimitRequest. */
+export function limitTargetOf(target: LimitTarget) {
+  if ("name" in target) return { case: "name", value: target.name } as const;
+  if ("pool" in target) return { case: "pool", value: target.pool } as const;
+  return { case: "pattern", value: target.pattern } as const;
 }
 
 /** All holders of a lock, or one claim. */
@@ -195,8 +215,7 @@ export class Verbs {
     { rate, ifVersion, reason = "" }: SetLimitOptions,
   ): Promise<LimitInForce> {
     const value = create(SetLimitRequestSchema, {
-      target:
-        "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
+      target: limitTargetOf(target),
       ...(limit !== undefined && {
         newLimit: limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit },
       }),
@@ -210,12 +229,14 @@ export class Verbs {
     const { version, heldPermits, waiterCount, draining, serversBehind } = answer;
     return {
       limit: answer.limit,
+      ...(answer.noLimit && { noLimit: true }),
       ...(answer.rate && { rate: rateView(answer.rate) }),
       version,
       heldPermits: Number(heldPermits),
       waiterCount: Number(waiterCount),
       draining,
       serversBehind,
+      ...(answer.counting && { counting: true }),
     };
   }
 

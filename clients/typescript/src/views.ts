@@ -1,6 +1,6 @@
-// Locks, claims and limits as the server reports them, as plain objects.
+// Locks, claims, limits and pools as the server reports them, as plain objects.
 
-import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
+import type { Claim, Limit, Lock, PoolInForce, PoolUse as ProtoUse } from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type ClaimEndView, claimEndView } from "./claim-end.ts";
@@ -36,16 +36,46 @@ export interface ClaimView {
   readonly replica?: string;
   /** Set if it only spends: see `spend`. */
   readonly spendOnly?: true;
+  /** The pattern of the pool at which it waits; set only in `getLock`. Unset: it waits at none that the caller may see. */
+  readonly pool?: string;
 }
 
 /** How many permits may be held at once, and which setting says so. */
 export interface LimitView {
   readonly permits: number;
-  readonly source: "default" | "pattern" | "name";
+  readonly source: "default" | "pattern" | "pool" | "name";
+  /** Of the pattern or the pool; "" if the caller may not see it. */
   readonly pattern?: string;
   /** For the `ifVersion` of the next change. */
   readonly version: bigint;
   readonly reason: string;
+}
+
+/** What is used of a pool. */
+export interface PoolUse {
+  /** Permits that are taken: by holders, and by claims that wait at a wider pool. */
+  readonly heldPermits: number;
+  /** Claims that have them. */
+  readonly holderCount: number;
+  /** Claims that wait there. */
+  readonly waiterCount: number;
+  /** More is taken than the limit allows, as somebody lowered it, or made the pool while others held. */
+  readonly draining: boolean;
+  /** The pool is new, and servers still count those who held before it was made. */
+  readonly counting: boolean;
+  /** Permits of its rate that may be taken now; 0 if it has none. */
+  readonly available: number;
+}
+
+/** A pool: it counts all names under a pattern together. */
+export interface PoolView {
+  /** Such as `openai/*`; "" if the caller may not see it. */
+  readonly pattern: string;
+  /** How many permits all names under it may have at once; unset: any number. */
+  readonly limit?: LimitView;
+  /** How fast they may be granted, all together; unset: as fast as they become free. */
+  readonly rate?: RateView;
+  readonly use: PoolUse;
 }
 
 /** The current state of a lock. */
@@ -56,6 +86,7 @@ export interface LockView {
   readonly rate?: RateView;
   readonly heldPermits: number;
   readonly holderCount: number;
+  /** Those that wait for the lock, or for a pool over it. */
   readonly waiterCount: number;
   /** More permits are held than the limit allows, as somebody lowered it. */
   readonly draining: boolean;
@@ -67,18 +98,23 @@ export interface LockView {
   readonly waiters: readonly ClaimView[];
   /** What the lock remembers beyond its claims; unset: it has no record. */
   readonly record?: RecordView;
+  /** The pools over it that the caller may see, narrow to wide; unset: none, or it is not from `getLock`. */
+  readonly pools?: readonly PoolView[];
 }
 
-/** A limit, a rate or both that were set, for one name or for a pattern. */
+/** A limit, a rate or both that were set, for one name, for a pattern or for a pool. */
 export interface LimitSetting {
   readonly name?: string;
   readonly pattern?: string;
+  readonly pool?: string;
   /** Unset: this setting has only a rate. */
   readonly limit?: number;
   /** Unset: this setting has only a limit. */
   readonly rate?: Required<Rate>;
   readonly version: bigint;
   readonly reason: string;
+  /** What is used of a pool; unset for names and patterns. */
+  readonly use?: PoolUse;
 }
 
 const STATES: Readonly<Partial<Record<ClaimState, ClaimView["state"]>>> = {
@@ -106,12 +142,39 @@ export function claimView(claim: Claim): ClaimView {
     ...(end && { end: claimEndView(end) }),
     ...(replica !== "" && { replica }),
     ...(claim.spendOnly && { spendOnly: true }),
+    ...(claim.pool !== "" && { pool: claim.pool }),
   };
 }
 
 export function limitView({ permits, source, pattern, version, reason }: Limit): LimitView {
   if (source === LimitSource.PATTERN) return { permits, source: "pattern", pattern, version, reason };
+  if (source === LimitSource.POOL) return { permits, source: "pool", pattern, version, reason };
   return { permits, source: source === LimitSource.NAME ? "name" : "default", version, reason };
+}
+
+function poolUse({
+  heldPermits,
+  holderCount,
+  waiterCount,
+  draining,
+  counting,
+  available,
+}: ProtoUse): PoolUse {
+  return { heldPermits: Number(heldPermits), holderCount, waiterCount, draining, counting, available };
+}
+
+/** A pool in the way has no pattern of its own: that of its limit or its rate says which it is. */
+export function poolView(
+  pool: Omit<PoolInForce, "$typeName" | "pattern"> & { readonly pattern?: string },
+): PoolView {
+  const { limit, rate, use } = pool;
+  return {
+    pattern: pool.pattern ?? limit?.pattern ?? rate?.pattern ?? "",
+    ...(limit && { limit: limitView(limit) }),
+    ...(rate && { rate: rateInForceView(rate, true) }),
+    // The server always sets it.
+    use: poolUse(use as ProtoUse),
+  };
 }
 
 export function lockView(lock: Lock): LockView {
@@ -129,16 +192,18 @@ export function lockView(lock: Lock): LockView {
     holders: holders.map(claimView),
     waiters: waiters.map(claimView),
     ...(lock.record && { record: recordView(lock.record) }),
+    ...(lock.pools.length > 0 && { pools: lock.pools.map(poolView) }),
   };
 }
 
 export function limitSettingView(setting: ProtoLimitSetting): LimitSetting {
-  const { target, limit, rate, rateOnly, version, reason } = setting;
+  const { target, limit, rate, rateOnly, version, reason, use } = setting;
   return {
     ...(target.case && { [target.case]: target.value }),
     ...(!rateOnly && { limit }),
     ...(rate && { rate: rateView(rate) }),
     version,
     reason,
+    ...(use && { use: poolUse(use) }),
   };
 }

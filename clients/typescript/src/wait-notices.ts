@@ -4,7 +4,7 @@
 import type { Acquisition } from "./acquisition.ts";
 import type { Clock } from "./clock.ts";
 import { Slots } from "./connection/slots.ts";
-import type { WaitExplanation } from "./history.ts";
+import type { WaitCause, WaitExplanation } from "./history.ts";
 import type { HeldLease } from "./leases/held-lease.ts";
 import type { LockOptions, Place } from "./options.ts";
 
@@ -105,9 +105,7 @@ export class WaitNotices {
     if (this.#isOver) return { summary: "", causes: [], place };
     try {
       const { summary, causes } = await this.#options.explain(place.ticketId);
-      const queued = causes.find(({ kind }) => kind === "queued");
-      const { ahead, permitsAhead } = queued?.kind === "queued" ? queued : { ahead: 0, permitsAhead: 0 };
-      return { summary, causes, place: { ...place, ahead, permitsAhead } };
+      return { summary, causes, place: placeNow(place, causes) };
     } catch {
       return { summary: "", causes: [], place };
     }
@@ -131,6 +129,15 @@ export class WaitNotices {
       heldByYou: lease !== undefined,
     });
   }
+}
+
+/** The causes know the place better than the last news of it. */
+function placeNow({ pool: _, ...last }: Place, causes: readonly WaitCause[]): Place {
+  const now = causes.find((cause) => cause.kind === "queued" || (cause.kind === "pool" && cause.waitsHere));
+  if (now?.kind !== "queued" && now?.kind !== "pool") return { ...last, ahead: 0, permitsAhead: 0 };
+  const { ahead, permitsAhead } = now;
+  const pool = now.kind === "pool" ? now.pool.pattern : "";
+  return { ...last, ahead, permitsAhead, ...(pool !== "" && { pool }) };
 }
 
 function heldHereText({ lockName, toldMs }: HeldLease, clock: Clock, others: string): string {

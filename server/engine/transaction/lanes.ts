@@ -3,7 +3,7 @@
 // so these never wait for each other's row locks. Renewals and releases go before what was queued earlier, as a lease
 // that is renewed too late is lost, and a release makes room.
 //
-// Locks under one root pool are in one lane at a time, too, as their decisions write that pool's row: see known-pools.ts.
+// Locks under one root pool are in one lane at a time, too, as their decisions write that pool's row: see pools-over-names.ts.
 //
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
@@ -19,8 +19,8 @@ import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
-import type { KnownPools } from "./known-pools.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
+import type { PoolsOverNames } from "./pools-over-names.ts";
 import {
   Ask,
   type AsksByLock,
@@ -37,7 +37,7 @@ import {
 
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
-  readonly pools: Pick<KnownPools, "over" | "learn" | "rootOf">;
+  readonly pools: Pick<PoolsOverNames, "over" | "learn" | "rootOf">;
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */

@@ -13,7 +13,7 @@ import {
   patternOf,
   rateUnder,
 } from "../../core/limit.ts";
-import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
+import { type GuardRow, isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import { PoolsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
@@ -240,7 +240,7 @@ async function describe(
     for (const lock of locks) {
       const inForce = effectiveLimit(lock, limitRules);
       heldPermits += totalHeld(lock);
-      waiting += lock.waiting;
+      waiting += waiterCount(lock);
       if (inForce.pattern === patternOf(rule) && isDraining(lock, inForce.limit)) draining = true;
     }
   }

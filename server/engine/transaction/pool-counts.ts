@@ -9,7 +9,7 @@ import type { Command } from "../../core/command.ts";
 import type { GuardRow } from "../../core/lock.ts";
 import { levelAt, poolName, poolPrefix } from "../../core/pools.ts";
 import type { Store } from "../../storage/store.ts";
-import { COUNTED_CLAIMS_MAX, POOLS_LISTED_MAX } from "../engine-bounds.ts";
+import { COUNTED_CLAIMS_MAX, COUNTED_LOCKS_AT_ONCE, POOLS_LISTED_MAX } from "../engine-bounds.ts";
 import { lockSteps } from "../views/views.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
 
@@ -58,20 +58,29 @@ export class PoolCounts {
     await store.view(name, 0);
     const query = { prefix: poolPrefix(name) ?? "", afterName: null, which: "busy" } as const;
     for await (const locks of lockSteps(store, { ...query, max: Number.POSITIVE_INFINITY }))
-      for (const lock of locks) await this.#countAt(lock, id);
+      for (const part of partsOf(locks, COUNTED_LOCKS_AT_ONCE))
+        await Promise.all(part.map((lock) => this.#countAt(lock, id)));
     if (counting !== null) await submit(id, { verb: "end_counting", counting });
   }
 
-  async #countAt({ id: lockId }: GuardRow, poolId: bigint): Promise<void> {
-    const { store, submit } = this.#options;
+  async #count(lockId: bigint, claims: readonly ClaimKey[]): Promise<void> {
+    await this.#options.submit(lockId, { verb: "advance", claims, countsPast: true, waits: true });
+  }
+
+  async #countAt({ id: lockId, holders, firstHolder }: GuardRow, poolId: bigint): Promise<void> {
+    const { store } = this.#options;
+    if (holders === 0) return;
+    // Most locks have one holder, which the decision reads anyway.
+    if (holders === 1 && firstHolder !== null) {
+      await this.#count(lockId, [{ lockId, ticketNumber: firstHolder }]);
+      return;
+    }
     for (let after = 0n; ; ) {
       const live = await store.liveClaimsOf(lockId, after, COUNTED_CLAIMS_MAX);
       const uncounted = live.filter((claim) => {
         return (claim.state === "held" || isEntering(claim)) && !isSpend(claim) && !levelAt(claim, poolId);
       });
-      for (const claims of partsOf<ClaimKey>(uncounted, COUNTED_CLAIMS_MAX))
-        if (claims.length > 0)
-          await submit(lockId, { verb: "advance", claims, countsPast: true, waits: true });
+      if (uncounted.length > 0) await this.#count(lockId, uncounted);
       const last = live.at(-1);
       if (!last || live.length < COUNTED_CLAIMS_MAX) return;
       after = last.ticketNumber;

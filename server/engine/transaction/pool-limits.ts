@@ -2,22 +2,14 @@
 // rules say only which pools there are. So only to make and to remove a pool has to wait for the servers.
 
 import { POOLS_OVER_NAME_MAX } from "../../core/bounds.ts";
-import type { Caller, SetLimit } from "../../core/command.ts";
+import type { SetLimit } from "../../core/command.ts";
 import { POOLS_LEVEL } from "../../core/level.ts";
-import { isUnder, type LimitRule, type NewSetting, patternOf } from "../../core/limit.ts";
+import { isUnder, type LimitRule, patternOf } from "../../core/limit.ts";
 import { poolName } from "../../core/pools.ts";
 import type { ReplicaRow, Store } from "../../storage/store.ts";
 import type { AnswerTo, PoolAnswer } from "../answers.ts";
-import { changePoolOfRule, type LimitRulesOptions } from "./limit-rules.ts";
+import { changePoolOfRule, type LimitRulesOptions, type RuleChange } from "./limit-rules.ts";
 import { withAttempts } from "./transaction.ts";
-
-export interface PoolChange {
-  readonly prefix: string;
-  readonly set: NewSetting;
-  readonly expectedVersion: bigint | undefined;
-  readonly reason: string;
-  readonly caller: Caller | undefined;
-}
 
 export interface PoolLimitsOptions extends LimitRulesOptions {
   readonly store: LimitRulesOptions["store"] & Pick<Store, "raiseLevelMin">;
@@ -29,7 +21,7 @@ type Ask = (command: SetLimit) => Promise<AnswerTo<"set_limit">>;
 
 /** Throws Faults. A repeated call finds what an earlier one has done, and does the rest. */
 export async function changePool(
-  { prefix, set, expectedVersion, reason, caller }: PoolChange,
+  { prefix, set, expectedVersion, reason, caller }: RuleChange,
   ask: Ask,
   options: PoolLimitsOptions,
 ): Promise<PoolAnswer> {

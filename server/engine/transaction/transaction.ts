@@ -32,8 +32,7 @@ import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
-import type { KnownPools } from "./known-pools.ts";
-import type { Locks } from "./locks.ts";
+import type { PoolsOverNames } from "./pools-over-names.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
@@ -124,8 +123,8 @@ export interface Deciding {
   readonly policy: Policy;
   readonly store: Pick<Store, "transact">;
   readonly observer: EngineObserver;
-  readonly locks: Pick<Locks, "known">;
-  readonly pools: Pick<KnownPools, "over" | "learn">;
+  readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
+  readonly pools: Pick<PoolsOverNames, "over" | "learn">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */

@@ -195,11 +195,14 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   if (isExhausted(lock)) yield { kind: "exhausted" };
   if (!isInWantedStatus(lock, asked.terms)) yield { kind: "status", status: statusOf(lock) };
   // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
-  if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(basis);
-  const { ahead, permitsAhead } = place;
+  const isFull = lock.holders > 0 && !fits(lock, Math.max(1, limit), asked);
+  if (isFull && lock.holders > lock.entering) yield heldBy(basis);
   yield* rateInTheWay(basis, asked.permits);
-  const first = waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX);
-  if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first };
+  // Those that wait at a pool have the lock: where it has no room beside them, they are before this one.
+  const ahead = place.ahead + (isFull ? lock.entering : 0);
+  const permitsAhead = place.permitsAhead + (isFull ? lock.enteringPermits : 0);
+  const others = waitersAhead(basis).filter((other) => isFull || !isEntering(other));
+  if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first: others.slice(0, SHOWN_BY_REFUSAL_MAX) };
   yield* poolsInTheWay(basis, claim);
 }
 

@@ -91,10 +91,9 @@ export function summaryOf(explained: Explanation): string {
   const { claim, place, causes, estimate, limit, limitSet, nowUs } = explained;
   if (causes.length === 0)
     return claim ? "it is about to be granted" : "free: a request would be granted at once";
-  const others = causes.filter(({ kind }) => kind !== "queued");
-  const isHeld = others.some(({ kind }) => kind === "held");
-  const namesLimit = others.some(({ kind }) => kind === "limit");
-  const parts = [queueText(claim, place), ...others.map((cause) => causeText(cause, explained))];
+  const isHeld = causes.some(({ kind }) => kind === "held");
+  const namesLimit = causes.some(({ kind }) => kind === "limit");
+  const parts = [queueText(claim, place), ...causes.map((cause) => causeText(cause, explained))];
   if (isHeld && !namesLimit && limit.source !== "default")
     parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
   if (estimate) {
@@ -113,7 +112,7 @@ function queueText(claim: Claim | null, { ahead, pool }: Explanation["place"]): 
   return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
 }
 
-function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): string {
+function causeText(cause: WaitCause, { nowUs, claim, limitSet, place }: Explanation): string {
   switch (cause.kind) {
     case "failed_over":
       return `the database has failed over, and nothing is granted until ${untilText(cause.untilUs, nowUs)}`;
@@ -133,8 +132,10 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): s
       return heldText(cause, nowUs);
     case "pool":
       return poolText(cause, nowUs);
-    case "queued":
-      return "";
+    case "queued": {
+      const entering = cause.ahead - place.ahead;
+      return entering > 0 ? `${entering} before it ${entering === 1 ? "waits" : "wait"} at a pool` : "";
+    }
   }
 }
 
@@ -149,7 +150,7 @@ function poolText({ pool, isHere, ahead, rateUntilUs }: CauseOf<"pool">, nowUs: 
     parts.push(`has ${use.heldPermits} of ${limit.limit} permits taken${why}`);
   if (ahead > 0) parts.push(`${ahead} ${ahead === 1 ? "waits" : "wait"} there${isHere ? " before it" : ""}`);
   if (rate && rateUntilUs !== null)
-    parts.push(`its rate of ${rateText(rate)} lets it be granted at ${untilText(rateUntilUs, nowUs)}`);
+    parts.push(`has a rate of ${rateText(rate)} that lets it be granted at ${untilText(rateUntilUs, nowUs)}`);
   return `${isHere ? "" : "then "}${which} ${parts.join(", and ")}`;
 }
 

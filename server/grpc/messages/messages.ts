@@ -24,7 +24,7 @@ import {
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
-import { isDraining, type LastRun, type LockRecord, totalHeld, totalWaiting } from "../../core/lock.ts";
+import { isDraining, type LastRun, type LockRecord, totalHeld, waiterCount } from "../../core/lock.ts";
 import { limitOf, releasedOf } from "../../core/noted-change.ts";
 import { waitsAt } from "../../core/pools.ts";
 import type { Rate } from "../../core/rate.ts";
@@ -279,7 +279,7 @@ export function lockMessage(view: ViewedLock): pb.Lock {
     limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
     holderCount: lock.holders - lock.entering,
-    waiterCount: totalWaiting(lock),
+    waiterCount: waiterCount(lock),
     draining: isDraining(lock, limit.limit),
     lastFencingToken: lock.lastToken,
     holders: holders.map((claim) => claimMessage(claim, lock.name)),

@@ -142,7 +142,10 @@ export function checkListChanges(message: service.ListChangesRequest, check: Che
     query: {
       ...check.listedLocks(message.locks),
       isSeen: null,
-      kinds: check.enums(message.kinds, KIND_OF, "kinds", KIND_NAMES),
+      // To a client, a change of a pool is one of a limit.
+      kinds: check
+        .enums(message.kinds, KIND_OF, "kinds", KIND_NAMES)
+        .flatMap((kind): ChangeKind[] => (kind === "limit" ? ["limit", "pool"] : [kind])),
       fromUs: check.instant(message.from, "from"),
       untilUs: check.instant(message.until, "until"),
       changedBy: check.text(message.changedBy, TEXT_BYTES_MAX, "changed_by"),

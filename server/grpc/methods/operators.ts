@@ -4,7 +4,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX, POOL_BYTES_MAX } from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
-import { isDraining, totalHeld, totalWaiting } from "../../core/lock.ts";
+import { isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
 import { backInUs, type Rate } from "../../core/rate.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -43,7 +43,7 @@ export async function setLimit(context: MethodContext, { target, ...asked }: Che
   const { limit } = outcome.limit;
   return {
     ...{ limit, version, draining: isDraining(lock, limit), ...(rate && { rate: rateMessage(rate) }) },
-    ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(totalWaiting(lock)) },
+    ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(waiterCount(lock)) },
   };
 }
 

@@ -196,9 +196,13 @@ export class PlaceUpdates {
     this.#options = options;
   }
 
-  /** As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place was read earlier and is ignored. */
+  /**
+   * As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place in the same queue was read earlier and is ignored. A waiter
+   * goes on to the queues of pools, where there may be more before it.
+   */
   offer(place: Place, nowUs: number): void {
-    if (this.#latest && place.ahead > this.#latest.place.ahead) return;
+    const latest = this.#latest?.place;
+    if (latest && latest.pool === place.pool && place.ahead > latest.ahead) return;
     this.#latest = { place, nowUs, offeredMs: performance.now() };
     this.#pump();
   }
@@ -245,7 +249,7 @@ export class PlaceUpdates {
 }
 
 function samePlace(a: Place, b: Place): boolean {
-  return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
+  return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead && a.pool === b.pool;
 }
 
 export class PlaceTurns {

@@ -25,7 +25,9 @@ const BUSY_AT = `${BUSY} = :deadline AND id > :id ORDER BY id LIMIT ${BUSY_LOCKS
 const BUSY_AFTER = `${BUSY} > :deadline ORDER BY next_deadline, id LIMIT ${BUSY_LOCKS_PAGE}`;
 const OF_BUSY = "FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (:ids)";
 const LOCKS = `SELECT ${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
-  (SELECT c.requested_at FROM rowlock_claim c WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1) ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
+  (SELECT c.requested_at FROM rowlock_claim c WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1),
+  CASE WHEN l.entering > 0 THEN (SELECT MIN(c.requested_at) FROM rowlock_claim c
+    WHERE c.lock_id = l.id AND c.pool_id IS NOT NULL) END ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
 const claimsPage = (
   list: string,
 ) => `SELECT ${list}, ${CLAIM_KEY_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY)
@@ -109,11 +111,12 @@ function* pageOf(name: string, query: Query): Steps<readonly Row[]> {
 
 /** A row of LOCKS. */
 function busyLockFromRow(row: Row): BusyLock {
-  const labels = row.at(-2) ?? null;
+  const labels = row.at(-3) ?? null;
+  const waitingSinceUs = row.slice(-2).flatMap((since) => numberOrNull(since ?? null) ?? []);
   return {
     lock: countersFromRow(row),
     firstHolderLabels: labels === null ? null : JSON.parse(textOf(labels)),
-    oldestWaiterSinceUs: numberOrNull(row.at(-1)),
+    oldestWaiterSinceUs: waitingSinceUs.length === 0 ? null : Math.min(...waitingSinceUs),
   };
 }
 

@@ -49,7 +49,10 @@ const waitedLocks = (order: string) => `SELECT l.id, l.holders, l.waiting
   FROM (SELECT lock_id, MIN(requested_at) AS since FROM rowlock_claim WHERE state = 1 GROUP BY lock_id) f
   JOIN rowlock_lock l ON l.id = f.lock_id
   WHERE l.name >= :from AND l.name < :below ORDER BY ${order}, l.id LIMIT :max`;
-const WAITED_LOCKS = { longest_wait: waitedLocks("f.since"), most_waiters: waitedLocks("l.waiting DESC") };
+const WAITED_LOCKS = {
+  longest_wait: waitedLocks("f.since"),
+  most_waiters: waitedLocks("l.waiting + l.entering DESC"),
+};
 
 export function listings(on: Runner) {
   const queueBy = async (sql: string, lockId: bigint) => {

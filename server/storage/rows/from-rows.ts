@@ -6,8 +6,8 @@ import { type Claim, type ClaimKey, fromBase36, type Level, roomOf } from "../..
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
-import type { PoolWaiter } from "../../core/pools.ts";
 import type { Rate } from "../../core/rate.ts";
+import type { PoolWaiter } from "../../core/rows.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";

@@ -50,6 +50,15 @@ test("a wait for the rate says how much of it is left", () => {
   ]);
 });
 
+test("a wait at a pool names it", () => {
+  const { texts, line } = written(false);
+  for (const ahead of [2, 0]) line.at({ ...at(ahead), pool: "openai/*" });
+  expect(texts).toEqual([
+    'rowlock: waiting for "job": 2 ahead at the pool openai/*, for 12 s so far\n',
+    'rowlock: waiting for "job": next at the pool openai/*, for 12 s so far\n',
+  ]);
+});
+
 describe("the reason of a long wait", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());

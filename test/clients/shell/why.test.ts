@@ -26,6 +26,10 @@ function lineOf(cause: WaitCause, name = "etl/load"): string | undefined {
 
 const limit = { permits: 0, version: 3n, reason: "" } as const;
 const rate = { permits: 500, per: 60_000, burst: 20, version: 3n, reason: "" } as const;
+const use = {
+  ...{ heldPermits: 0, holderCount: 0, waiterCount: 0, available: 0 },
+  ...{ draining: false, counting: false },
+};
 
 /** Causes, and what is said of them. */
 const SAID: [WaitCause, string][] = [
@@ -75,6 +79,37 @@ const SAID: [WaitCause, string][] = [
   [
     { kind: "rate", rate: { ...rate, source: "name" } },
     "the rate is 500/1m, burst 20, and the request asks for more at once: rowlock limit etl/load --rate PERMITS/TIME --burst COUNT",
+  ],
+  [
+    {
+      kind: "pool",
+      pool: {
+        pattern: "etl/*",
+        limit: { ...limit, permits: 50, source: "pool", reason: "their quota" },
+        use: { ...use, heldPermits: 50 },
+      },
+      waitsHere: true,
+      ahead: 2,
+      permitsAhead: 2,
+    },
+    "the pool etl/* has 50 of 50 permits taken, and 2 wait there before it (their quota): rowlock limit --pool 'etl/*' PERMITS",
+  ],
+  [
+    {
+      kind: "pool",
+      pool: { pattern: "etl/*", rate: { ...rate, source: "pool" }, use },
+      ...{ waitsHere: false, ahead: 0, permitsAhead: 0, rateUntil: inMs(3_000) },
+    },
+    "the pool etl/* has a rate of 500/1m, burst 20 that allows it at 2026-11-24 03:00:03, in 3 s: wait, or rowlock limit --pool 'etl/*' --rate PERMITS/TIME",
+  ],
+  // The caller may not see which.
+  [
+    {
+      kind: "pool",
+      pool: { pattern: "", limit: { ...limit, source: "pool" }, use },
+      ...{ waitsHere: true, ahead: 0, permitsAhead: 0 },
+    },
+    "a pool has 0 of 0 permits taken: rowlock show etl/load",
   ],
   [
     { kind: "not before", notBefore: inMs(7_200_000) },

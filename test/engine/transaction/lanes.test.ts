@@ -12,9 +12,9 @@ import {
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
-import { KnownPools } from "../../../server/engine/transaction/known-pools.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
+import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -66,7 +66,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   } as unknown as SubscribersOptions);
   const lanes = new Lanes({
     locks: new Locks(),
-    pools: new KnownPools(),
+    pools: new PoolsOverNames(),
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },

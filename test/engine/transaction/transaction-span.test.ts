@@ -1,8 +1,8 @@
 // The span of a transaction that fails: what it says of the reason. Others: test/tracing/traced-calls.test.ts.
 
 import { expect, test } from "vitest";
-import { KnownPools } from "../../../server/engine/transaction/known-pools.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
+import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
 import { Ask, commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -27,7 +27,7 @@ test.each([
       store: { transact: () => Promise.reject(left.shift()) },
       followers: { follows: () => false },
       locks: new Locks(),
-      pools: new KnownPools(),
+      pools: new PoolsOverNames(),
       background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
       observer() {},
       isTraced: true,

@@ -5,6 +5,7 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit, EffectiveRate } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
+import { summaryOf } from "../../../server/grpc/messages/explanation.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
 const NOW_US = 1_000_000_000;
@@ -122,6 +123,21 @@ describe("the causes", () => {
     ],
   ])("with %s", (_, rows, kinds) => {
     expect(causesOf(rows).map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  test("name those before it that have the lock and wait at a pool, unless it fits beside them", () => {
+    const entering = waiting(1, { levels: [{ poolId: 9n, rank: 1n, state: "waits" }] });
+    const rows = {
+      lock: { heldPermits: 1, holders: 1, entering: 1, enteringPermits: 1, waiting: 1, waitingPermits: 1 },
+      ...{ waiters: [entering, waiting(2), waiting(3)], claim: waiting(3) },
+      place: { ahead: 1, permitsAhead: 1 },
+    };
+    const queued = (ahead: number, ...first: Claim[]) => [
+      { kind: "queued", ahead, permitsAhead: ahead, first },
+    ];
+    expect(causesOf(rows)).toEqual(queued(2, entering, waiting(2)));
+    expect(causesOf({ ...rows, limit: limited(3) })).toEqual(queued(1, waiting(2)));
+    expect(summaryOf(explain(known(rows)))).toBe("2nd in the queue; 1 before it waits at a pool");
   });
 
   test("name ten holders and ten waiters at most", () => {

@@ -219,6 +219,15 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect(await countOf({ changedBy: third?.changedBy })).toBe(5);
       expect(await countOf({ changedBy: "somebody else" })).toBe(0);
       expect(await countOf({ kinds: [ChangeKind.POLICY] })).toBe(0);
+      await call("setLimit", {
+        target: { case: "pool", value: "steps/*" },
+        newLimit: { case: "limit", value: 9 },
+      });
+      const [ofPool] = (await call("listChanges", limits)).changes;
+      expect(ofPool).toMatchObject({
+        target: { case: "pool", value: "steps/*" },
+        what: { value: { to: 9 } },
+      });
     });
   });
 

@@ -57,6 +57,16 @@ test("a place never grows: one that was read earlier and comes later is not sent
   expect(aheads()).toEqual([4, 3, 2]);
 });
 
+test("a place at another pool is news, also if as many or more are before it", () => {
+  const { updates, aheads } = recorded(100);
+  const places = [at(0), { ...at(0), pool: "etl/*" }, { ...at(3), pool: "*" }];
+  for (const place of places) {
+    updates.offer(place, NOW_US);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(aheads()).toEqual([0, 0, 3]);
+});
+
 test("a crowd that moves up is notified in turn, a few at once, each with its latest place", () => {
   const turns = new PlaceTurns();
   const told = new Map<number, number>();

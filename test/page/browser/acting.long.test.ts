@@ -155,6 +155,49 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await state.getByText("per hour").waitFor({ state: "detached" });
   });
 
+  test("with the right makes a pool, sees who waits at it and where, changes it and removes it", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/limits");
+    await signIn(page, olga);
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Set a limit or a rate…" }).click();
+    await dialog.getByLabel("Pattern or name").fill("etl/*");
+    await dialog.getByLabel("It is for").selectOption("pool");
+    await dialog.getByRole("spinbutton", { name: "Limit" }).fill("1");
+    await dialog.getByText("Those who hold locks under it are counted").waitFor();
+    await dialog.getByLabel("Reason").fill("one disk");
+    await dialog.getByRole("button", { name: "Set the limit to 1" }).click();
+    await page.getByText("The limit of the pool etl/* is 1 now.").waitFor();
+    // The lease of anna is counted.
+    const row = page.locator("section:has(#pools) tr", { hasText: "etl/*" });
+    await row.getByText("1 / 1").waitFor();
+    await server.client.ticket({ name: "etl/next", terms: lasting("dora") });
+    const { limits } = await server.client.call("listLimits", {});
+    expect(limits).toMatchObject([{ target: { case: "pool" }, limit: 1, use: { waiterCount: 1 } }]);
+
+    await page.goto(`${server.metricsUrl}/#/lock/etl%2Fnext`);
+    await page.getByRole("region", { name: "State" }).getByText("1 / 1").waitFor();
+    await page
+      .getByText("It has its lock, and the pool etl/* has 1 of 1 permits taken: “one disk”.")
+      .waitFor();
+    await page.locator("section:has(#queue) td", { hasText: "waits at the pool etl/*" }).waitFor();
+    await page.locator("section:has(#changes) td", { hasText: "limit of a pool" }).waitFor();
+
+    await page.goto(`${server.metricsUrl}/#/limits`);
+    await row.getByRole("button", { name: /^Change…/ }).click();
+    await dialog.getByRole("spinbutton", { name: "Limit" }).fill("2");
+    await dialog.getByText("1 permit would be free for the 1 claim waiting there.").waitFor();
+    await dialog.getByLabel("Reason").fill("two disks");
+    await dialog.getByRole("button", { name: "Set the limit to 2" }).click();
+    await row.getByText("2 / 2").waitFor();
+    await row.getByRole("button", { name: /^Change…/ }).click();
+    await dialog.getByLabel("The limit").selectOption("unset");
+    await dialog.getByLabel("Reason").fill("enough disks");
+    await dialog.getByRole("button", { name: "Remove the limit" }).click();
+    await page.getByText("It is no pool any more.").waitFor();
+    await row.waitFor({ state: "detached" });
+  });
+
   test("with the right sets a status and when the lock is due", async () => {
     const server = await started();
     const { page } = await visit(server, "#/lock/etl%2Fload");

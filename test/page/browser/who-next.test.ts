@@ -55,6 +55,16 @@ describe("who would be granted", () => {
     expect(nextOf(lock, { ended: new Set(["1"]) })).toMatchObject({ granted: ["2"], after: "full" });
   });
 
+  test("under pools: those that wait at one have the lock, and keep it from the others", () => {
+    const entering = { ...permits("2"), pool: "etl/*" };
+    const lock = lockOf(2, [permits("1")], [entering, permits("3")], { pools: [{ pattern: "etl/*" }] });
+    expect(nextOf(lock, { limit: 2 })).toMatchObject({ granted: [], after: "full" });
+    expect(nextOf(lock, { limit: 3 })).toMatchObject({ granted: ["3"], after: "nobody waits" });
+    expect(nextOf(lock, { ended: new Set(["2"]) })).toMatchObject({ granted: ["3"] });
+    expect(whoNext(lock, {}, NOW_MS).hasPools).toBe(true);
+    expect(whoNext(lockOf(2, [], []), {}, NOW_MS).hasPools).toBe(false);
+  });
+
   test("if the limit changed: more, nobody, or those turned away that can never fit", () => {
     const lock = lockOf(1, [permits("1")], [permits("2", 2), permits("3")]);
     expect(nextOf(lock, { limit: 4 })).toMatchObject({ granted: ["2", "3"], after: "nobody waits" });

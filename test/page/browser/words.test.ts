@@ -9,6 +9,7 @@ import {
   ageWords,
   beginWords,
   clockWords,
+  depthsOf,
   rateWords,
   shown,
   someOf,
@@ -120,6 +121,26 @@ test("a change says what has changed of the limit and the rate, and no more", ()
     "limit: 3 → 3",
     "rate: 5 per minute → 5 per minute",
   ]);
+});
+
+test("pools are a tree by their prefixes", () => {
+  expect(depthsOf(["*", "mail/*", "openai/*", "openai/acme/*", "openai/b/*"])).toEqual([0, 1, 1, 2, 2]);
+  expect(depthsOf(["a*", "ab*", "b*"])).toEqual([0, 1, 0]);
+});
+
+test("a pool in the way is named with what is taken of it, and its rate with a time", () => {
+  const limit = { permits: 50, pattern: "openai/*", reason: "contract" };
+  const use = { heldPermits: "50" };
+  expect(causeWords({ pool: { limit, use, waitsHere: true, ahead: 2 } }, 0)).toBe(
+    "It has its lock, and the pool openai/* has 50 of 50 permits taken, and 2 claims before it: “contract”.",
+  );
+  expect(causeWords({ pool: { limit: { ...limit, pattern: "", reason: "" }, use, ahead: 1 } }, 0)).toBe(
+    "Then a pool has 50 of 50 permits taken, and 1 claim waiting there.",
+  );
+  const rate = { rate: { permits: 5, per: "1s" }, pattern: "openai/*" };
+  expect(causeWords({ pool: { rate, waitsHere: true, rateUntil: "2030-01-31T03:12:05Z" } }, 0)).toMatch(
+    /^It has its lock, and the pool openai\/\* has a rate\. Its rate of 5 per second allows it at 2030-/,
+  );
 });
 
 test("a few of many are named, the others counted", () => {

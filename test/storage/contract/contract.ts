@@ -14,6 +14,7 @@ import { contractOfKeptChanges } from "./kept-changes.ts";
 import { contractOfListings } from "./listings.ts";
 import { contractOfMaintenance } from "./maintenance.ts";
 import { contractOfNames } from "./names.ts";
+import { contractOfPools } from "./pools.ts";
 import { contractOfRecords } from "./records.ts";
 import { contractOfRows } from "./rows.ts";
 import { contractOfRules } from "./rules.ts";
@@ -37,6 +38,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfRecords(current);
     contractOfTransactions(current);
     contractOfRules(current);
+    contractOfPools(current);
     contractOfMaintenance(current);
     contractOfFailOver(current);
     contractOfListings(current);

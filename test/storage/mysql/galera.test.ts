@@ -26,6 +26,7 @@ import { chanceFrom, type Faults, faultyStore } from "../../support/faulty-store
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection, refusal, until } from "../../support/mysql-stage.ts";
 import { Picture } from "../../support/picture.ts";
+import { shareAPool } from "../../support/pool-load.ts";
 import { ask, follower, type Replica, startReplicas } from "../../support/replicas.ts";
 import { seed } from "../../support/seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
@@ -396,6 +397,15 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     },
     LOAD_MS + 120_000,
   );
+
+  test("engines on both nodes share a pool, and never give more of it than there is", async () => {
+    const replicas = await startReplicas(ownDatabase, 2);
+    try {
+      await shareAPool(replicas.all, 40);
+    } finally {
+      await replicas.stop();
+    }
+  }, 120_000);
 
   // The last test, because the node stays away.
   test("a node that replicates nothing, or has left, does not count as the cluster, however writable it is", async () => {

@@ -40,6 +40,7 @@ from rowlock.history import (
     ListChangesOptions,
     ListClaimsOptions,
     NotBefore,
+    PoolInTheWay,
     QueuedBehind,
     RateInTheWay,
     RowsHeld,
@@ -78,6 +79,8 @@ from rowlock.views import (
     LimitSetting,
     LimitView,
     LockView,
+    PoolUse,
+    PoolView,
     RenewedLease,
 )
 from rowlock.waiting import Waiting
@@ -128,6 +131,9 @@ __all__ = [
     "OptionError",
     "Place",
     "PolicyChange",
+    "PoolInTheWay",
+    "PoolUse",
+    "PoolView",
     "QueuedBehind",
     "Rate",
     "RateInTheWay",

@@ -74,13 +74,14 @@ class ChangeView:
     kind: ChangeKind | Literal["unknown"]
     """unknown: a kind that only a newer server knows."""
     name: str | None
-    """The changed lock. For a change of many it is None and `pattern` set; for a policy both are None."""
+    """The changed lock. For a change of many it is None and `pattern` or `pool` set; for a policy all are None."""
     pattern: str | None
     changed_by: str
     """A principal, or an address if the server asks nobody who they are; for a policy, the server that read it."""
     what: WhatChanged | None
     """None if the kind is unknown."""
     reason: str
+    pool: str | None = None
 
 
 def change_view(change: lock_pb2.Change) -> ChangeView:
@@ -94,6 +95,7 @@ def change_view(change: lock_pb2.Change) -> ChangeView:
         changed_by=change.changed_by,
         what=what,
         reason=change.reason,
+        pool=change.pool if change.HasField("pool") else None,
     )
 
 

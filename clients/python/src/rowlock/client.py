@@ -252,10 +252,14 @@ class Client:
         *,
         name: str | None = None,
         pattern: str | None = None,
+        pool: str | None = None,
         if_version: int | None = None,
         reason: str = "",
     ) -> LimitInForce:
         """Set the limit of a name, or of each name that matches a pattern such as `etl/*`; None unsets it.
+
+        The limit of a pool such as `openai/*` is that of all matching names together. A pool with neither a limit nor a rate is
+        removed.
 
         With `if_version`, the server changes the setting only if it has this version (0: it was never set), and
         otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
@@ -264,7 +268,7 @@ class Client:
         """
         return self._bridge.finished(
             self._bridge.verbs.set_limit(
-                limit, name=name, pattern=pattern, if_version=if_version, reason=reason
+                limit, name=name, pattern=pattern, pool=pool, if_version=if_version, reason=reason
             )
         )
 
@@ -274,16 +278,17 @@ class Client:
         *,
         name: str | None = None,
         pattern: str | None = None,
+        pool: str | None = None,
         if_version: int | None = None,
         reason: str = "",
     ) -> LimitInForce:
-        """Set the rate of a name, or of each name that matches a pattern; None unsets it. The limit stays as it is.
+        """Set the rate of a name, of each name that matches a pattern, or of a pool; None unsets it. The limit stays as it is.
 
         All else is as for `set_limit`, whose versions it shares.
         """
         return self._bridge.finished(
             self._bridge.verbs.set_rate(
-                rate, name=name, pattern=pattern, if_version=if_version, reason=reason
+                rate, name=name, pattern=pattern, pool=pool, if_version=if_version, reason=reason
             )
         )
 
@@ -343,7 +348,7 @@ class Client:
                 return
 
     def list_limits(self, prefix: str = "") -> Iterator[LimitSetting]:
-        """Iterate over the limits and rates that were set for names and patterns that begin with `prefix`, page by page."""
+        """Iterate over the limits and rates of patterns, pools and names that begin with `prefix`, in this order, page by page."""
         token = ""
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))

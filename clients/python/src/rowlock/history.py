@@ -32,7 +32,17 @@ from rowlock.v1.lock_service_pb2 import (
     ListClaimsRequest,
     ListClaimsResponse,
 )
-from rowlock.views import ClaimState, ClaimView, LimitView, LockView, claim_view, limit_view, lock_view
+from rowlock.views import (
+    ClaimState,
+    ClaimView,
+    LimitView,
+    LockView,
+    PoolView,
+    claim_view,
+    limit_view,
+    lock_view,
+    pool_view,
+)
 
 _KINDS: dict[str, lock_pb2.ChangeKind] = {
     "limit": CHANGE_KIND_LIMIT,
@@ -85,9 +95,9 @@ class ListChangesOptions(TypedDict, total=False):
     """Which changes to list. What is left out does not restrict."""
 
     name: str
-    """The lock that they changed, itself or by a pattern that matches its name; not with `prefix`."""
+    """The lock that they changed, itself or by a pattern or a pool that matches its name; not with `prefix`."""
     prefix: str
-    """What their names and patterns begin with."""
+    """What their names, patterns and pools begin with."""
     kinds: Iterable[ChangeKind]
     since: datetime
     """Changes at this time or later."""
@@ -143,6 +153,20 @@ class RateInTheWay:
 
 
 @dataclass(frozen=True)
+class PoolInTheWay:
+    """A pool over the lock has no room, or its rate does not allow the grant."""
+
+    pool: PoolView
+    waits_here: bool
+    """It waits there now. If not, it has another lock or pool to pass before."""
+    ahead: int
+    """Waiters there before it, or all if it does not wait there."""
+    permits_ahead: int
+    rate_until: datetime | None
+    """When the rate of the pool allows the grant; None: the rate is not in the way."""
+
+
+@dataclass(frozen=True)
 class NotBefore:
     """Nothing is granted before this time."""
 
@@ -183,6 +207,7 @@ WaitCause = (
     | QueuedBehind
     | LimitInTheWay
     | RateInTheWay
+    | PoolInTheWay
     | NotBefore
     | Exhausted
     | UnwantedStatus
@@ -313,6 +338,10 @@ def _cause_view(cause: lock_pb2.WaitCause) -> WaitCause | None:
             rate = cause.rate
             until = instant_of(rate.until) if rate.HasField("until") else None
             return RateInTheWay(rate_view(rate.rate), until)
+        case "pool":
+            pool = cause.pool
+            rate_until = instant_of(pool.rate_until) if pool.HasField("rate_until") else None
+            return PoolInTheWay(pool_view(pool), pool.waits_here, pool.ahead, pool.permits_ahead, rate_until)
         case "not_before":
             return NotBefore(instant_of(cause.not_before))
         case "exhausted":

@@ -121,15 +121,17 @@ class Place:
     """A place in the queue."""
 
     ahead: int
-    """Waiters before this one."""
+    """Waiters before this one, at the same pool if it waits at one."""
     permits_ahead: int
     """Permits that the waiters before this one ask for."""
     queue_length: int
-    """Waiters in the whole queue, this one included."""
+    """Waiters in the whole queue, or at the pool, this one included."""
     waited: float
     """Seconds for which this one has waited."""
     rate_wait: float | None = None
     """Seconds for which the lock's rate alone keeps it waiting; None: it has no rate, or the server does not say."""
+    pool: str | None = None
+    """The pattern of the pool at which it waits, as it has its own lock; None: it waits at none that the caller may see."""
 
 
 class LeaseOptions(RecordOptions, total=False):

@@ -43,13 +43,14 @@ class RateView:
     """The rate of a lock, and which setting says so."""
 
     rate: Rate
-    source: Literal["pattern", "name"]
+    source: Literal["pattern", "pool", "name"]
     pattern: str | None
+    """Of the pattern or the pool; "" if the caller may not see it."""
     version: int
     """For the `if_version` of the next change; a limit and a rate of one setting share it."""
     reason: str
     available: int | None = None
-    """Permits that may be taken now; set only where locks are shown."""
+    """Permits that may be taken now; set only where locks and pools are shown."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,15 @@ def rate_of(rate: lock_pb2.Rate) -> Rate:
 
 def rate_view(in_force: lock_pb2.RateInForce, *, is_shown: bool = False) -> RateView:
     """Return a rate and its source as a plain value. `is_shown`: the message says how many permits may be taken now."""
-    is_of_pattern = in_force.source == lock_pb2.LIMIT_SOURCE_PATTERN
+    source: Literal["pattern", "pool", "name"] = "name"
+    if in_force.source == lock_pb2.LIMIT_SOURCE_PATTERN:
+        source = "pattern"
+    elif in_force.source == lock_pb2.LIMIT_SOURCE_POOL:
+        source = "pool"
     return RateView(
         rate_of(in_force.rate),
-        "pattern" if is_of_pattern else "name",
-        in_force.pattern if is_of_pattern else None,
+        source,
+        None if source == "name" else in_force.pattern,
         in_force.version,
         in_force.reason,
         in_force.available if is_shown else None,

@@ -26,7 +26,9 @@ class Refusal:
     retry_after: float | None = None
     """Seconds until another try may succeed: a hint. For RATE, when the rate allows it."""
     limit: LimitView | None = None
-    """The limit that prevents the grant, for NEVER_FITS, and for PAUSED and TIMED_OUT by a limit of 0."""
+    """The limit that prevents the grant, for NEVER_FITS, for PAUSED and TIMED_OUT by a limit of 0, and for BUSY and QUEUE_FULL by
+    a pool.
+    """
     status: str | None = None
     """The lock's status, for STATUS_MISMATCH."""
     held_by_you: bool = False

@@ -1,4 +1,4 @@
-"""Locks, claims and limits as the server reports them, as plain values."""
+"""Locks, claims, limits and pools as the server reports them, as plain values."""
 
 from __future__ import annotations
 
@@ -62,6 +62,8 @@ class ClaimView:
     """The server that kept its place in the queue; empty for a claim that did not wait."""
     spend_only: bool = False
     """It only spends: see `spend`."""
+    pool: str | None = None
+    """The pattern of the pool at which it waits; set only by `get_lock`. None: it waits at none that the caller may see."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,43 @@ class LimitView:
     """How many permits may be held at once, and which setting says so."""
 
     permits: int
-    source: Literal["default", "pattern", "name"]
+    source: Literal["default", "pattern", "pool", "name"]
     pattern: str | None
+    """Of the pattern or the pool; "" if the caller may not see it."""
     version: int
     """For the `if_version` of the next change."""
     reason: str
+
+
+@dataclass(frozen=True)
+class PoolUse:
+    """What is used of a pool."""
+
+    held_permits: int
+    """Permits that are taken: by holders, and by claims that wait at a wider pool."""
+    holder_count: int
+    """Claims that have them."""
+    waiter_count: int
+    """Claims that wait there."""
+    draining: bool
+    """More is taken than the limit allows, as somebody lowered it, or made the pool while others held."""
+    counting: bool
+    """The pool is new, and servers still count those who held before it was made."""
+    available: int
+    """Permits of its rate that may be taken now; 0 if it has none."""
+
+
+@dataclass(frozen=True)
+class PoolView:
+    """A pool: it counts all names under a pattern together."""
+
+    pattern: str
+    """Such as `openai/*`; empty if the caller may not see it."""
+    limit: LimitView | None
+    """How many permits all names under it may have at once; None: any number."""
+    rate: RateView | None
+    """How fast they may be granted, all together; None: as fast as they become free."""
+    use: PoolUse
 
 
 @dataclass(frozen=True)
@@ -85,6 +119,7 @@ class LockView:
     held_permits: int
     holder_count: int
     waiter_count: int
+    """Those that wait for the lock, or for a pool over it."""
     draining: bool
     """More permits are held than the limit allows, as somebody lowered it."""
     last_token: int
@@ -97,11 +132,13 @@ class LockView:
     """What the lock remembers beyond its claims; None: it has no record."""
     rate: RateView | None = None
     """How fast it may be granted; None: as fast as it becomes free."""
+    pools: tuple[PoolView, ...] = ()
+    """The pools over it that the caller may see, narrow to wide; only `get_lock` returns them."""
 
 
 @dataclass(frozen=True)
 class LimitSetting:
-    """A limit, a rate or both that were set, for one name or for a pattern."""
+    """A limit, a rate or both that were set, for one name, for a pattern or for a pool."""
 
     name: str | None
     pattern: str | None
@@ -111,11 +148,18 @@ class LimitSetting:
     reason: str
     rate: Rate | None = None
     """None: this setting has only a limit."""
+    pool: str | None = None
+    use: PoolUse | None = None
+    """What is used of a pool; None for names and patterns."""
 
 
 @dataclass(frozen=True)
 class LimitInForce:
-    """The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it."""
+    """The result of a change of a limit or a rate.
+
+    For a pattern, the counts are sums over the locks that match it. For a pool, they are the permits of it that are taken, and
+    those who wait at it.
+    """
 
     limit: int
     version: int
@@ -123,9 +167,13 @@ class LimitInForce:
     waiter_count: int
     draining: bool
     servers_behind: int
-    """For a pattern: how many servers may still grant by the old limit; usually 0."""
+    """For a pattern, and a pool that was made or removed: how many servers may still grant by the old limit; usually 0."""
     rate: Rate | None = None
     """The rate in force; None: there is none."""
+    no_limit: bool = False
+    """The pool has no limit: `limit` is 0 and means nothing."""
+    counting: bool = False
+    """The pool is new: servers still count those who held before, who come on top of `held_permits`."""
 
 
 @dataclass(frozen=True)
@@ -194,18 +242,40 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         end=claim_end_view(claim.end) if claim.HasField("end") else None,
         replica=claim.replica,
         spend_only=claim.spend_only,
+        pool=claim.pool or None,
     )
 
 
 def limit_view(limit: lock_pb2.Limit) -> LimitView:
     """Return a limit and its source as a plain value."""
-    source: Literal["default", "pattern", "name"] = "default"
+    source: Literal["default", "pattern", "pool", "name"] = "default"
     if limit.source == lock_pb2.LIMIT_SOURCE_PATTERN:
         source = "pattern"
+    elif limit.source == lock_pb2.LIMIT_SOURCE_POOL:
+        source = "pool"
     elif limit.source == lock_pb2.LIMIT_SOURCE_NAME:
         source = "name"
-    pattern = limit.pattern if source == "pattern" else None
+    pattern = limit.pattern if source in ("pattern", "pool") else None
     return LimitView(limit.permits, source, pattern, limit.version, limit.reason)
+
+
+def pool_use(use: lock_pb2.PoolUse) -> PoolUse:
+    """Return what is used of a pool as a plain value."""
+    return PoolUse(
+        held_permits=use.held_permits,
+        holder_count=use.holder_count,
+        waiter_count=use.waiter_count,
+        draining=use.draining,
+        counting=use.counting,
+        available=use.available,
+    )
+
+
+def pool_view(pool: lock_pb2.PoolInForce | lock_pb2.PoolInTheWay) -> PoolView:
+    """Return a pool as a plain value. One in the way has no pattern but that of its limit or its rate."""
+    limit = limit_view(pool.limit) if pool.HasField("limit") else None
+    rate = rate_view(pool.rate, is_shown=True) if pool.HasField("rate") else None
+    return PoolView(pool.limit.pattern or pool.rate.pattern, limit, rate, pool_use(pool.use))
 
 
 def lock_view(lock: lock_pb2.Lock) -> LockView:
@@ -222,6 +292,7 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
         waiters=tuple(map(claim_view, lock.waiters)),
         record=record_view(lock.record) if lock.HasField("record") else None,
         rate=rate_view(lock.rate, is_shown=True) if lock.HasField("rate") else None,
+        pools=tuple(map(pool_view, lock.pools)),
     )
 
 
@@ -234,6 +305,8 @@ def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
         version=setting.version,
         reason=setting.reason,
         rate=rate_of(setting.rate) if setting.HasField("rate") else None,
+        pool=setting.pool if setting.HasField("pool") else None,
+        use=pool_use(setting.use) if setting.HasField("use") else None,
     )
 
 
@@ -247,6 +320,8 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
         draining=answer.draining,
         servers_behind=answer.servers_behind,
         rate=rate_of(answer.rate) if answer.HasField("rate") else None,
+        no_limit=answer.no_limit,
+        counting=answer.counting,
     )
 
 

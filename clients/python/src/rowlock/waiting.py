@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rowlock.history import QueuedBehind, WaitCause, WaitExplanation
+from rowlock.history import PoolInTheWay, QueuedBehind, WaitCause, WaitExplanation
 from rowlock.options import Place
 
 
@@ -32,7 +32,15 @@ def waiting_of(
     """Return what a wait waits for. An explanation knows the place better than the last report of it."""
     if explained is None:
         return Waiting(name, waited, place, "", (), held_by_you)
-    behind = [each for each in explained.causes if isinstance(each, QueuedBehind)]
-    ahead, permits = (behind[0].ahead, behind[0].permits_ahead) if behind else (0, 0)
-    now = replace(place, ahead=ahead, permits_ahead=permits, waited=waited)
+    now = replace(_place_now(place, explained.causes), waited=waited)
     return Waiting(name, waited, now, explained.summary, explained.causes, held_by_you)
+
+
+def _place_now(place: Place, causes: tuple[WaitCause, ...]) -> Place:
+    for cause in causes:
+        if isinstance(cause, QueuedBehind):
+            return replace(place, ahead=cause.ahead, permits_ahead=cause.permits_ahead, pool=None)
+        if isinstance(cause, PoolInTheWay) and cause.waits_here:
+            pool = cause.pool.pattern or None
+            return replace(place, ahead=cause.ahead, permits_ahead=cause.permits_ahead, pool=pool)
+    return replace(place, ahead=0, permits_ahead=0, pool=None)

@@ -49,7 +49,10 @@ export async function waitByPolling(
     const { outcome } = await acquire(request);
     if (outcome.case !== "ticket") return { response: endOf(outcome), basisMs };
     const ticket = outcome.value;
-    const hasMoved = ticket.ahead !== shown?.ahead || ticket.permitsAhead !== shown.permitsAhead;
+    const hasMoved =
+      ticket.ahead !== shown?.ahead ||
+      ticket.permitsAhead !== shown.permitsAhead ||
+      ticket.pool !== shown.pool;
     if (hasMoved && basisMs - shownMs >= intervalMs) {
       moved(create(WaitInQueueResponseSchema, { update: { case: "position", value: ticket } }), basisMs);
       shown = ticket;

@@ -14,8 +14,7 @@ import {
 import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { PoolWaiter } from "../../../core/pools.ts";
-import type { PoolRows } from "../../../core/rows.ts";
+import type { PoolRows, PoolWaiter } from "../../../core/rows.ts";
 import type { Before } from "../../cached-locks.ts";
 import {
   CLAIM_LIST,

@@ -179,8 +179,8 @@ describe("a request that only spends", () => {
 
   test("gives its place back when it is given up, and nothing when it has spent meanwhile", async () => {
     const { acquisition, answer, outcome, givenBack } = stage({}, { spendOnly: true });
-    answer(place("t", { rateWait: durationOf(1_500) }));
-    expect(acquisition.place).toMatchObject({ ticketId: "t", rateWaitMs: 1_500 });
+    answer(place("t", { rateWait: durationOf(1_500), pool: "e*" }));
+    expect(acquisition.place).toMatchObject({ ticketId: "t", rateWaitMs: 1_500, pool: "e*" });
     acquisition.abandon(new Error("enough"));
     await expect(outcome).rejects.toThrow("enough");
     expect(givenBack).toEqual(["t"]);

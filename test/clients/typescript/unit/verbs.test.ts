@@ -135,6 +135,21 @@ describe("a limit", () => {
     ]);
   });
 
+  test("of a pool asks for the pool, and shows that it has none, and what is used", async () => {
+    const { verbs, answer, latest } = stage();
+    const set = verbs.setLimit({ pool: "e*" }, null, { rate: RATE_VIEW });
+    expect(latest().command).toMatchObject({ value: { target: { case: "pool", value: "e*" } } });
+    const inForce = { noLimit: true, counting: true, heldPermits: 3n, rate: RATE };
+    answer({ case: "setLimit", value: create(SetLimitResponseSchema, inForce) });
+    expect(await set).toMatchObject({ noLimit: true, counting: true, heldPermits: 3 });
+    const listed = Array.fromAsync(verbs.listLimits(""));
+    const use = { heldPermits: 3n, holderCount: 2, waiterCount: 1, draining: true, available: 4 };
+    const limits = [{ target: { case: "pool" as const, value: "e*" }, limit: 2, use }];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits }) });
+    const shown = { ...use, heldPermits: 3, counting: false };
+    expect(await listed).toEqual([{ pool: "e*", limit: 2, version: 0n, reason: "", use: shown }]);
+  });
+
   test("and a rate that somebody has changed show both, before and after", async () => {
     const { verbs, answer } = stage();
     const listed = Array.fromAsync(verbs.listChanges({ name: "a" }));

@@ -60,6 +60,25 @@ test("without an explanation it has only the place, after 10 s and then every mi
   expect(said).toHaveLength(3);
 });
 
+test("an explanation knows the place of now, at the lock or at a pool", async () => {
+  const pool = { kind: "pool", pool: { pattern: "etl/*" }, waitsHere: true, ahead: 1, permitsAhead: 2 };
+  const explanations = [
+    [pool],
+    [{ ...pool, waitsHere: false }],
+    [
+      { ...pool, waitsHere: false },
+      { kind: "queued", ahead: 5, permitsAhead: 6, first: [] },
+    ],
+  ];
+  const { onWaiting } = stage(async () => ({ summary: "s", causes: explanations.shift() }) as never);
+  await vi.advanceTimersByTimeAsync(130_000);
+  expect(onWaiting.mock.calls.map(([{ place }]) => [place.ahead, place.permitsAhead, place.pool])).toEqual([
+    [1, 2, "etl/*"],
+    [0, 0, undefined],
+    [5, 6, undefined],
+  ]);
+});
+
 test("a callback that throws at once is not called again, and leaves the log to others", async () => {
   const ledger = new WaitLedger();
   const thrown = new Error("it would wait for itself");

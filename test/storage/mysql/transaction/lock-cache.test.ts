@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countWaiter } from "../../../../server/core/lock.ts";
+import { poolName } from "../../../../server/core/pools.ts";
 import { ROLLED_BACK, retry } from "../../../../server/storage/retry.ts";
 import {
   ALONE_AFTER_OTHERS,
@@ -151,6 +152,30 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const { locks } = await look(store, both);
     expect([first.id, second.id].map((id) => locks.get(id)?.limit)).toEqual([null, 9]);
   });
+
+  test.each(WRITES)(
+    "a decision that %s notices that its pool was written, and reads it anew",
+    async (_, changes) => {
+      const { plan } = await knownLock();
+      const pool = await lockId(store, poolName(`known/${names}/`));
+      const both = { ...plan, pools: [pool] };
+      const withPools = (loaded: Loaded, given = 0) => {
+        const found = [...(loaded.pools?.values() ?? [])].flatMap((each) => each ?? []);
+        for (const { lock } of found) {
+          lock.revision += 1n;
+          lock.heldPermits += given;
+        }
+        return { ...changes(loaded), pools: found };
+      };
+      for (let round = 0; round < 3; round++) await look(store, both, withPools);
+      trips.length = 0;
+      await look(store, both, withPools);
+      expect(trips).toEqual(["decide_commit"]);
+      await look(other, { pools: [pool] }, (loaded) => ({ ...withPools(loaded, 5), added: [] }));
+      expect(await refusal(look(store, both, withPools))).toMatchObject({ reason: "changed" });
+      expect((await look(store, both, withPools)).pools?.get(pool)?.lock.heldPermits).toBe(5);
+    },
+  );
 
   test.each(WRITES)("a decision that %s notices that the lock was deleted", async (_, changes) => {
     const { id, plan } = await knownLock();

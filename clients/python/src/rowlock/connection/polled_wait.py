@@ -52,7 +52,11 @@ class PolledWait:
         if self.reported is None:
             return True
         last = self.reported
-        has_moved = (ticket.ahead, ticket.permits_ahead) != (last.ahead, last.permits_ahead)
+        has_moved = (ticket.ahead, ticket.permits_ahead, ticket.pool) != (
+            last.ahead,
+            last.permits_ahead,
+            last.pool,
+        )
         return has_moved and now - self.reported_at >= self.interval
 
     def pause(self, now: float, waits: int, kept_for: float) -> float:

@@ -235,6 +235,7 @@ class Acquisition:
             ticket.queue_length,
             seconds_of(ticket.waited),
             seconds_of(ticket.rate_wait) if ticket.HasField("rate_wait") else None,
+            ticket.pool or None,
         )
         self._notices.placed(ticket.ticket_id, place)
         if self._moved:

@@ -77,11 +77,12 @@ class Verbs:
         *,
         name: str | None,
         pattern: str | None,
+        pool: str | None,
         if_version: int | None,
         reason: str,
     ) -> Future[LimitInForce]:
-        """Set the limit of a name or a pattern; None unsets it."""
-        request = _change_of(name, pattern, if_version, reason)
+        """Set the limit of a name, a pattern or a pool; None unsets it."""
+        request = _change_of(name, pattern, pool, if_version, reason)
         if limit is None:
             request.unset_limit.SetInParent()
         else:
@@ -94,11 +95,12 @@ class Verbs:
         *,
         name: str | None,
         pattern: str | None,
+        pool: str | None,
         if_version: int | None,
         reason: str,
     ) -> Future[LimitInForce]:
-        """Set the rate of a name or a pattern alone; None unsets it."""
-        request = _change_of(name, pattern, if_version, reason)
+        """Set the rate of a name, a pattern or a pool alone; None unsets it."""
+        request = _change_of(name, pattern, pool, if_version, reason)
         if rate is None:
             request.unset_rate.SetInParent()
         else:
@@ -189,15 +191,19 @@ class Verbs:
         )
 
 
-def _change_of(name: str | None, pattern: str | None, if_version: int | None, reason: str) -> SetLimitRequest:
+def _change_of(
+    name: str | None, pattern: str | None, pool: str | None, if_version: int | None, reason: str
+) -> SetLimitRequest:
     """Return the request to change a setting, without what to set."""
-    if (name is None) == (pattern is None):
-        raise ValueError("name, pattern: set exactly one of them")
+    if sum(each is not None for each in (name, pattern, pool)) != 1:
+        raise ValueError("name, pattern, pool: set exactly one of them")
     request = SetLimitRequest(reason=reason)
     if name is not None:
         request.name = name
     if pattern is not None:
         request.pattern = pattern
+    if pool is not None:
+        request.pool = pool
     if if_version is not None:
         request.expected_version = if_version
     return request

@@ -17,7 +17,7 @@ public final class ChangeFilter {
   }
 
   /**
-   * Lists changes of one lock, and of the patterns that match its name.
+   * Lists changes of one lock, and of the patterns and pools that match its name.
    *
    * @param name the lock
    * @return a filter
@@ -27,7 +27,7 @@ public final class ChangeFilter {
   }
 
   /**
-   * Lists changes of locks and patterns that begin with this prefix.
+   * Lists changes of locks, patterns and pools that begin with this prefix.
    *
    * @param prefix at most 255 bytes; empty: all, and changes of policies
    * @return a filter

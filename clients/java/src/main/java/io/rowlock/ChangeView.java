@@ -9,11 +9,12 @@ import java.util.OptionalInt;
  * limit) limit.to()}.
  *
  * @param at when, by the database's clock
- * @param lockName the changed lock; empty for a pattern or a policy
- * @param pattern the changed pattern; empty for one lock or a policy
+ * @param lockName the changed lock; empty for a pattern, a pool or a policy
+ * @param pattern the changed pattern; empty for one lock, a pool or a policy
  * @param by who: a principal, or an address if the server asks nobody who they are; for a policy, the server that read it
  * @param reason the reason that came with the change
  * @param what what was changed
+ * @param pool the changed pool; empty for one lock, a pattern or a policy
  */
 public record ChangeView(
     Instant at,
@@ -21,7 +22,8 @@ public record ChangeView(
     Optional<String> pattern,
     String by,
     String reason,
-    What what) {
+    What what,
+    Optional<String> pool) {
   /** What a change changed. */
   public enum Kind {
     /** A limit, a rate or both. */
@@ -135,7 +137,8 @@ public record ChangeView(
         change.hasPattern() ? Optional.of(change.getPattern()) : Optional.empty(),
         change.getChangedBy(),
         change.getReason(),
-        what(change));
+        what(change),
+        change.hasPool() ? Optional.of(change.getPool()) : Optional.empty());
   }
 
   private static What what(rowlock.v1.Change change) {

@@ -25,6 +25,8 @@ import java.util.OptionalLong;
  * @param end how it ended; empty for a live claim
  * @param replica of a claim that is over, the server that kept its place in the queue; empty if it did not wait
  * @param spendOnly whether it only takes of the lock's rate: see {@link RowlockClient#spend(String)}
+ * @param pool the pattern of the pool at which it waits; only {@link RowlockClient#getLock(String)} shows it. Empty: it waits at none
+ * that the caller may see
  */
 public record ClaimView(
     String lockName,
@@ -42,7 +44,8 @@ public record ClaimView(
     boolean provisional,
     Optional<ClaimEndView> end,
     String replica,
-    boolean spendOnly) {
+    boolean spendOnly,
+    Optional<String> pool) {
   /** What a claim does. */
   public enum State {
     /** It waits in the queue. */
@@ -81,7 +84,8 @@ public record ClaimView(
         claim.getProvisional(),
         claim.hasEnd() ? Optional.of(ClaimEndView.of(claim.getEnd())) : Optional.empty(),
         claim.getReplica(),
-        claim.getSpendOnly());
+        claim.getSpendOnly(),
+        claim.getPool().isEmpty() ? Optional.empty() : Optional.of(claim.getPool()));
   }
 
   private static Optional<Instant> when(boolean isSet, com.google.protobuf.Timestamp timestamp) {

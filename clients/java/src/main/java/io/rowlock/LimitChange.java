@@ -38,6 +38,20 @@ public final class LimitChange {
   }
 
   /**
+   * Changes the limit or rate of a pool, which counts all locks together whose names begin with the text before the star: with a
+   * limit of 50, all leases under it have at most 50 permits at once. A claim takes its own lock first, then the pools over it,
+   * narrow to wide, and waits at the first one without room. A pool with neither a limit nor a rate is removed. A pattern of the same
+   * text is another setting.
+   *
+   * @param pattern such as {@code openai/*}; at most 247 bytes
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
+   * #unsetRate()}
+   */
+  public static LimitChange ofPool(String pattern) {
+    return new LimitChange(SetLimitRequest.newBuilder().setPool(pattern).build());
+  }
+
+  /**
    * Sets the limit.
    *
    * @param limit permits that may be held at once, 0 to 1,000,000; 0 pauses the lock

@@ -3,15 +3,17 @@ package io.rowlock;
 import java.util.Optional;
 
 /**
- * A limit, a rate or both that were set, for one name or for a pattern.
+ * A limit, a rate or both that were set, for one name, for a pattern or for a pool.
  *
- * @param target the name or the pattern
+ * @param target the name, or the pattern of the pattern or the pool
  * @param isPattern whether target is a pattern
  * @param limit permits that may be held at once; 0, and without a meaning, if {@code isRateOnly}
  * @param version of this setting
  * @param reason the reason that came with the last change
  * @param rate how fast the locks may be granted; empty: this setting has no rate
  * @param isRateOnly whether this setting has a rate and no limit
+ * @param isPool whether target is a pool
+ * @param use what is used of a pool; empty for names and patterns
  */
 public record LimitSetting(
     String target,
@@ -20,15 +22,21 @@ public record LimitSetting(
     long version,
     String reason,
     Optional<Rate> rate,
-    boolean isRateOnly) {
+    boolean isRateOnly,
+    boolean isPool,
+    Optional<PoolUse> use) {
   static LimitSetting of(rowlock.v1.LimitSetting setting) {
     return new LimitSetting(
-        setting.hasPattern() ? setting.getPattern() : setting.getName(),
+        setting.hasPool()
+            ? setting.getPool()
+            : setting.hasPattern() ? setting.getPattern() : setting.getName(),
         setting.hasPattern(),
         setting.getLimit(),
         setting.getVersion(),
         setting.getReason(),
         setting.hasRate() ? Optional.of(Rate.of(setting.getRate())) : Optional.empty(),
-        setting.getRateOnly());
+        setting.getRateOnly(),
+        setting.hasPool(),
+        setting.hasUse() ? Optional.of(PoolUse.of(setting.getUse())) : Optional.empty());
   }
 }

@@ -7,7 +7,7 @@ import java.util.Optional;
  *
  * @param permits how many; 0 pauses the lock
  * @param source where it comes from
- * @param pattern the pattern, if that is the source
+ * @param pattern the pattern, if that or a pool is the source; empty text if the caller may not see it
  * @param version for the {@link LimitChange#ifVersion(long)} of the next change
  * @param reason the reason that came with the change
  */
@@ -19,12 +19,19 @@ public record LimitView(
     DEFAULT,
     /** From the longest pattern that matches the name and has one. */
     PATTERN,
+    /** From a pool over the name, which counts all names under it together. */
+    POOL,
     /** Set for this very name. */
     NAME;
+
+    boolean hasPattern() {
+      return this == PATTERN || this == POOL;
+    }
 
     static Source of(rowlock.v1.LimitSource source) {
       return switch (source) {
         case LIMIT_SOURCE_PATTERN -> PATTERN;
+        case LIMIT_SOURCE_POOL -> POOL;
         case LIMIT_SOURCE_NAME -> NAME;
         default -> DEFAULT;
       };
@@ -36,7 +43,7 @@ public record LimitView(
     return new LimitView(
         limit.getPermits(),
         source,
-        source == Source.PATTERN ? Optional.of(limit.getPattern()) : Optional.empty(),
+        source.hasPattern() ? Optional.of(limit.getPattern()) : Optional.empty(),
         limit.getVersion(),
         limit.getReason());
   }

@@ -10,13 +10,14 @@ import java.util.Optional;
  * @param limit the limit in force
  * @param heldPermits permits held; each reader or writer counts as 1
  * @param holderCount the number of holders
- * @param waiterCount the number of waiters
+ * @param waiterCount the number of waiters, for the lock or for a pool over it
  * @param draining whether more is held than the limit allows, because the limit was lowered
  * @param lastToken the latest fencing token; 0 if none was given
  * @param holders the oldest holders, oldest first; 100 at most, in listings 10
  * @param waiters the first waiters, in order; as many at most
  * @param record what the lock remembers; empty if it has no record
  * @param rate how fast it may be granted; empty: as fast as it becomes free
+ * @param pools the pools over it that the caller may see, narrow to wide; only {@link RowlockClient#getLock(String)} shows them
  */
 public record LockView(
     String name,
@@ -29,7 +30,8 @@ public record LockView(
     List<ClaimView> holders,
     List<ClaimView> waiters,
     Optional<RecordView> record,
-    Optional<RateView> rate) {
+    Optional<RateView> rate,
+    List<PoolView> pools) {
   static LockView of(rowlock.v1.Lock lock) {
     return new LockView(
         lock.getName(),
@@ -42,6 +44,7 @@ public record LockView(
         lock.getHoldersList().stream().map(ClaimView::of).toList(),
         lock.getWaitersList().stream().map(ClaimView::of).toList(),
         lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty(),
-        lock.hasRate() ? Optional.of(RateView.of(lock.getRate())) : Optional.empty());
+        lock.hasRate() ? Optional.of(RateView.of(lock.getRate())) : Optional.empty(),
+        lock.getPoolsList().stream().map(PoolView::of).toList());
   }
 }

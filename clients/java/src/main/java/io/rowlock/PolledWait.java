@@ -104,7 +104,9 @@ final class PolledWait {
   private boolean isNews(Ticket ticket) {
     if (reported == null) return true;
     boolean hasMoved =
-        ticket.getAhead() != reported.getAhead() || ticket.getPermitsAhead() != reported.getPermitsAhead();
+        ticket.getAhead() != reported.getAhead()
+            || ticket.getPermitsAhead() != reported.getPermitsAhead()
+            || !ticket.getPool().equals(reported.getPool());
     return hasMoved && connection.clock.now() - reportedAt >= interval;
   }
 }

@@ -7,10 +7,10 @@ import java.util.Optional;
  *
  * @param rate how fast the lock may be granted
  * @param source where it comes from; never {@link LimitView.Source#DEFAULT}
- * @param pattern the pattern, if that is the source
+ * @param pattern the pattern, if that or a pool is the source; empty text if the caller may not see it
  * @param version for the {@link LimitChange#ifVersion(long)} of the next change; a limit and a rate share it
  * @param reason the reason that came with the change
- * @param available how many permits may be taken now; only a {@link LockView} has it, elsewhere it is 0
+ * @param available how many permits may be taken now; only a {@link LockView} and a {@link PoolView} have it, elsewhere it is 0
  */
 public record RateView(
     Rate rate,
@@ -24,7 +24,7 @@ public record RateView(
     return new RateView(
         Rate.of(rate.getRate()),
         source,
-        source == LimitView.Source.PATTERN ? Optional.of(rate.getPattern()) : Optional.empty(),
+        source.hasPattern() ? Optional.of(rate.getPattern()) : Optional.empty(),
         rate.getVersion(),
         rate.getReason(),
         rate.getAvailable());

@@ -12,8 +12,8 @@ import java.util.Optional;
  * @param message for people, and not stable
  * @param holders who holds the lock, oldest first and at most 10; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  * @param retryAfter a hint when to try again; exact for {@link Reason#RATE}
- * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} and
- * {@link Reason#TIMED_OUT} by a limit of 0
+ * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, for {@link Reason#PAUSED} and
+ * {@link Reason#TIMED_OUT} by a limit of 0, and for {@link Reason#BUSY} and {@link Reason#QUEUE_FULL} by a pool
  * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
  * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  * @param rate the rate that forbids the grant; for {@link Reason#RATE}, and for {@link Reason#NEVER_FITS} by its burst

@@ -616,8 +616,9 @@ public final class RowlockClient implements AutoCloseable {
 
   /**
    * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).reason("night shift"))}; or a rate beside
-   * it: {@code rowlock.setLimit(LimitChange.ofName("api").toRate(Rate.of(100, ofMinutes(1))))}. If the answer is lost, the client does not repeat it, and it fails with {@link Reason#CONNECTION_LOST}. After that, and after
-   * {@link Reason#OUTCOME_UNKNOWN}, read the limit back first: a repeat could undo a change of somebody else.
+   * it: {@code rowlock.setLimit(LimitChange.ofName("api").toRate(Rate.of(100, ofMinutes(1))))}; or both of a pool: see {@link
+   * LimitChange#ofPool(String)}. If the answer is lost, the client does not repeat it, and it fails with {@link
+   * Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the limit back first: a repeat could undo a change of somebody else.
    *
    * @param change which limit or rate, and to what
    * @return what is in force now
@@ -690,8 +691,8 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Lists the limits and rates that were set, for names and patterns that begin with this prefix. The stream fetches pages as
-   * they are needed, and throws a {@link RowlockException} if that fails.
+   * Lists the limits and rates that were set, for patterns, pools and names that begin with this prefix, in this order. The stream
+   * fetches pages as they are needed, and throws a {@link RowlockException} if that fails.
    *
    * @param prefix at most 255 bytes; empty: all
    * @return settings

@@ -45,6 +45,19 @@ public sealed interface WaitCause {
   record RateInTheWay(RateView rate, Optional<Instant> until) implements WaitCause {}
 
   /**
+   * A pool over the lock has no room, or its rate does not allow the grant.
+   *
+   * @param pool the pool
+   * @param waitsHere whether it waits there now; if not, it has another lock or pool to pass before
+   * @param ahead how many wait there before it, or all if it does not wait there
+   * @param permitsAhead how many permits they ask for
+   * @param rateUntil when the rate of the pool allows the grant; empty: the rate is not in the way
+   */
+  record PoolInTheWay(
+      PoolView pool, boolean waitsHere, int ahead, long permitsAhead, Optional<Instant> rateUntil)
+      implements WaitCause {}
+
+  /**
    * Nothing is granted before this instant.
    *
    * @param until the instant

@@ -25,6 +25,7 @@ final class WaitCauses {
           case FAILED_OVER_UNTIL -> new WaitCause.FailedOver(Times.instantOf(cause.getFailedOverUntil()));
           case ROWS -> rows(cause.getRows());
           case RATE -> rate(cause.getRate());
+          case POOL -> pool(cause.getPool());
           case CAUSE_NOT_SET -> null;
         });
   }
@@ -49,6 +50,15 @@ final class WaitCauses {
     return new WaitCause.RateInTheWay(
         RateView.of(rate.getRate()),
         rate.hasUntil() ? Optional.of(Times.instantOf(rate.getUntil())) : Optional.empty());
+  }
+
+  private static WaitCause pool(rowlock.v1.PoolInTheWay pool) {
+    return new WaitCause.PoolInTheWay(
+        PoolView.of(pool),
+        pool.getWaitsHere(),
+        pool.getAhead(),
+        pool.getPermitsAhead(),
+        pool.hasRateUntil() ? Optional.of(Times.instantOf(pool.getRateUntil())) : Optional.empty());
   }
 
   private static WaitCause rows(rowlock.v1.RowsHeld rows) {

@@ -155,17 +155,25 @@ final class WaitReports {
 
     /** The place of now: the server's own news of it may be an hour old. */
     private Place placeIn(WaitExplanation explained) {
-      Optional<WaitCause.Queued> queued =
-          explained.causes().stream()
-              .filter(WaitCause.Queued.class::isInstance)
-              .map(WaitCause.Queued.class::cast)
-              .findFirst();
+      int all = explained.lock().waiterCount();
+      for (WaitCause cause : explained.causes()) {
+        if (cause instanceof WaitCause.Queued queued)
+          return place(queued.ahead(), queued.permitsAhead(), all, "");
+        if (cause instanceof WaitCause.PoolInTheWay at && at.waitsHere())
+          return place(
+              at.ahead(), at.permitsAhead(), at.pool().use().waiterCount(), at.pool().pattern());
+      }
+      return place(0, 0, all, "");
+    }
+
+    private Place place(int ahead, long permitsAhead, int queueLength, String pool) {
       return new Place(
-          queued.map(WaitCause.Queued::ahead).orElse(0),
-          queued.map(WaitCause.Queued::permitsAhead).orElse(0L),
-          explained.lock().waiterCount(),
+          ahead,
+          permitsAhead,
+          queueLength,
           Duration.ofNanos(waited()),
-          Optional.empty());
+          Optional.empty(),
+          pool.isEmpty() ? Optional.empty() : Optional.of(pool));
     }
   }
 }

@@ -421,7 +421,9 @@ class LocksTest {
     assertEquals(LimitView.Source.PATTERN, lock.limit().source());
     assertEquals(Optional.of("pool/*"), lock.limit().pattern());
     assertEquals(
-        List.of(new LimitSetting("pool/*", true, 3, set.version(), "night", Optional.empty(), false)),
+        List.of(
+            new LimitSetting(
+                "pool/*", true, 3, set.version(), "night", Optional.empty(), false, false, Optional.empty())),
         rowlock.listLimits("pool/").toList());
     RowlockException mismatch =
         assertThrows(
@@ -434,6 +436,29 @@ class LocksTest {
     }
     rowlock.setLimit(LimitChange.ofPattern("pool/*").unset());
     assertEquals(1, rowlock.getLock("pool/a").limit().permits());
+  }
+
+  @Test
+  void aPoolIsSetAndListedBesideThePattern() throws InterruptedException {
+    LimitChange both = LimitChange.ofPool("tree/*").to(2).toRate(Rate.of(5, Duration.ofHours(1)));
+    LimitInForce set = rowlock.setLimit(both);
+    assertEquals(2, set.limit());
+    assertTrue(set.counting());
+    rowlock.setLimit(LimitChange.ofPattern("tree/*").to(9));
+    try (HeldLock held = rowlock.lock("tree/a")) {
+      List<LimitSetting> settings = rowlock.listLimits("tree/").toList();
+      assertEquals(List.of(false, true), settings.stream().map(LimitSetting::isPool).toList());
+      assertEquals(List.of(true, false), settings.stream().map(LimitSetting::isPattern).toList());
+      assertEquals("tree/*", settings.get(1).target());
+      assertEquals(1, settings.get(1).use().orElseThrow().heldPermits());
+      PoolView pool = rowlock.getLock("tree/b").pools().get(0);
+      assertEquals("tree/*", pool.pattern());
+      assertEquals(LimitView.Source.POOL, pool.limit().orElseThrow().source());
+      assertEquals(Optional.of("tree/*"), pool.rate().orElseThrow().pattern());
+      assertEquals(4, pool.use().available());
+    }
+    assertTrue(rowlock.setLimit(LimitChange.ofPool("tree/*").unset().unsetRate()).hasNoLimit());
+    assertEquals(List.of(), rowlock.getLock("tree/b").pools());
   }
 
   @Test

@@ -254,7 +254,9 @@ class SpendTest {
       Rate rate = Rate.of(3, Duration.ofMinutes(1));
       LimitInForce set = rowlock.setLimit(LimitChange.ofPattern("only/*").toRate(rate));
       assertEquals(
-          List.of(new LimitSetting("only/*", true, 0, set.version(), "", Optional.of(rate), true)),
+          List.of(
+              new LimitSetting(
+                  "only/*", true, 0, set.version(), "", Optional.of(rate), true, false, Optional.empty())),
           rowlock.listLimits("only/").toList());
       LockView lock = rowlock.getLock("only/1");
       assertEquals(LimitView.Source.DEFAULT, lock.limit().source());

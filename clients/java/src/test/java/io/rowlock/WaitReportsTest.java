@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -66,6 +67,24 @@ class WaitReportsTest {
     held.close();
     first.get().close();
     second.get().close();
+  }
+
+  @Test
+  void aWaitAtAPoolSaysSo() throws Exception {
+    rowlock.setLimit(LimitChange.ofPool("tree/*").to(1));
+    HeldLock held = rowlock.lock("tree/a");
+    CompletableFuture<HeldLock> waits = ask(other, "tree/b");
+    WaitNotice notice = notice();
+    assertEquals(Optional.of("tree/*"), notice.place().pool());
+    assertEquals(0, notice.place().ahead());
+    assertEquals(1, notice.place().queueLength());
+    WaitCause.PoolInTheWay cause =
+        assertInstanceOf(WaitCause.PoolInTheWay.class, notice.causes().get(0));
+    assertTrue(cause.waitsHere());
+    assertEquals("tree/*", cause.pool().pattern());
+    assertEquals(1, cause.pool().use().heldPermits());
+    held.close();
+    waits.get().close();
   }
 
   @Test

@@ -20,6 +20,7 @@ import java.util.concurrent.Future;
 import io.rowlock.Captured;
 import io.rowlock.HandedOver;
 import io.rowlock.HeldLock;
+import io.rowlock.LimitView;
 import io.rowlock.LockOptions;
 import io.rowlock.Outcome;
 import io.rowlock.Place;
@@ -222,6 +223,7 @@ final class HeldLocks {
     shown.put("queueLength", place.queueLength());
     shown.put("waitedMs", place.waited().toMillis());
     place.rateWait().ifPresent(wait -> shown.put("rateWaitMs", wait.toMillis()));
+    place.pool().ifPresent(pool -> shown.put("pool", pool));
     return shown;
   }
 
@@ -239,9 +241,19 @@ final class HeldLocks {
             .toList();
     shown.put("holders", holders);
     refusal.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    refusal.limit().ifPresent(limit -> shown.put("limit", shown(limit)));
     if (refusal.heldByYou()) shown.put("heldByYou", true);
     refusal.status().ifPresent(status -> shown.put("status", status));
     refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
+    return shown;
+  }
+
+  private static Map<String, ?> shown(LimitView limit) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("permits", limit.permits());
+    shown.put("source", limit.source().name().toLowerCase(Locale.ROOT));
+    limit.pattern().ifPresent(pattern -> shown.put("pattern", pattern));
+    shown.put("reason", limit.reason());
     return shown;
   }
 

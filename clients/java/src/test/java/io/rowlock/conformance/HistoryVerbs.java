@@ -58,6 +58,7 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("kind", change.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '));
     change.lockName().ifPresent(name -> shown.put("name", name));
     change.pattern().ifPresent(pattern -> shown.put("pattern", pattern));
+    change.pool().ifPresent(pool -> shown.put("pool", pool));
     shown.put("changedBy", change.by());
     shown.put("reason", change.reason());
     shown.putAll(shown(change.what()));
@@ -116,6 +117,11 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     if (cause instanceof WaitCause.RateInTheWay rate)
       return Map.of(
           "kind", "rate", "rate", RateWords.shown(rate.rate()), "isForEver", rate.until().isEmpty());
+    if (cause instanceof WaitCause.PoolInTheWay at) {
+      Map<String, Object> shown = PoolWords.shown(at.pool());
+      shown.putAll(Map.of("kind", "pool", "waitsHere", at.waitsHere(), "ahead", at.ahead()));
+      return shown;
+    }
     if (cause instanceof WaitCause.UnwantedStatus status)
       return Map.of("kind", "status", "status", status.status());
     if (cause instanceof WaitCause.NotBefore) return Map.of("kind", "not before");

@@ -67,6 +67,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   }
 
   private static LimitChange target(JsonObject asked) {
+    if (has(asked, "pool")) return LimitChange.ofPool(text(asked, "pool"));
     return has(asked, "name")
         ? LimitChange.ofName(text(asked, "name"))
         : LimitChange.ofPattern(text(asked, "pattern"));
@@ -83,6 +84,8 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiterCount", limit.waiterCount());
     shown.put("draining", limit.draining());
     limit.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    shown.put("noLimit", limit.hasNoLimit());
+    shown.put("counting", limit.counting());
     return shown;
   }
 
@@ -111,6 +114,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
     lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
     lock.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    shown.put("pools", lock.pools().stream().map(PoolWords::shown).toList());
     return shown;
   }
 
@@ -123,6 +127,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
     shown.put("labels", claim.labels());
     if (claim.spendOnly()) shown.put("spendOnly", true);
+    claim.pool().ifPresent(pool -> shown.put("pool", pool));
     if (claim.provisional()) shown.put("provisional", true);
     claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
     return shown;
@@ -147,7 +152,9 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
 
   private static Map<String, ?> shown(LimitSetting setting) {
     Map<String, Object> shown = new HashMap<>();
-    shown.put(setting.isPattern() ? "pattern" : "name", setting.target());
+    shown.put(
+        setting.isPool() ? "pool" : setting.isPattern() ? "pattern" : "name", setting.target());
+    setting.use().ifPresent(use -> shown.put("use", PoolWords.shown(use)));
     if (!setting.isRateOnly()) shown.put("limit", setting.limit());
     shown.put("version", String.valueOf(setting.version()));
     shown.put("reason", setting.reason());

@@ -1,20 +1,20 @@
-// `rowlock limit`, `update` and `delete`: show and set limits and rates, and change and delete a lock's record.
+// `rowlock limit`: shows and sets limits and rates, of names, of patterns and of pools.
 
-import { ATTEMPTS_MAX, PERMITS_MAX } from "../../server/core/bounds.ts";
+import { PERMITS_MAX } from "../../server/core/bounds.ts";
 import type {
   LimitSetting,
   LimitTarget,
   Rate,
-  RecordChanges,
   RowlockClient,
   SetRateOptions,
 } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given, parseNotBefore, parseOneName, parseStatus } from "./flags.ts";
-import { behindWords, limitWords, rateWords, recordRows, settingName } from "./lock-views.ts";
+import { countParser, given } from "./flags.ts";
+import { behindWords, limitWords, rateWords, settingName } from "./lock-views.ts";
 import { pausedLimit, reasonOf } from "./paused-limits.ts";
-import { columns, jsonLine, paintOf, said, shellQuoted, shown } from "./print.ts";
+import { changedPoolLine, usedWords } from "./pools.ts";
+import { columns, jsonLine, type Paint, paintOf, said, shellQuoted, shown } from "./print.ts";
 import { parseBurst, parseRate, rateText } from "./rates.ts";
 
 const LIMIT_HELP = `
@@ -23,6 +23,9 @@ raise it, the next waiters get the lock at once. If you lower it, no lease ends.
 
 A rate says how many permits may be granted in a time, and leaves the limit as it is: 500/1m is 500 a minute, of which 500
 may go at once after a pause, or as many as --burst says. A lock has no rate unless one was set.
+
+With --pattern, each name has the limit and the rate for itself. With --pool, all names under the pattern share them: leases
+under a pool of 50 have at most 50 permits at once, and each also needs its own name. A pool with neither is removed.
 
 Examples:
   rowlock limit                                          all limits that were set
@@ -33,17 +36,22 @@ Examples:
   rowlock limit api --rate 500/1m --burst 20             a rate, beside the limit
   rowlock limit api 4 --rate 500/1m                      both in one change
   rowlock limit api --unset-rate
+  rowlock limit --pool 'openai/*' 50 --rate 500/1m --reason "our contract"
+  rowlock limit --pool 'openai/acme/*' 5 --reason "for each tenant a part"
+  rowlock limit --pool 'openai/acme/*' --unset
 
 To stop everything under a pattern for a while, use \`rowlock pause\`.
 `;
 
-/** The column of rates, which is left out if there are none. */
-const RATE_AT = 2;
+const TITLES = ["NAME or PATTERN", "LIMIT", "RATE", "USED", "VERSION", "REASON"];
+/** These columns are left out if no setting fills them. */
+const RARE = ["RATE", "USED"];
 /** How many settings are listed that override the one that was set. */
 const SHOWN_MAX = 20;
 
 interface LimitFlags {
   readonly pattern?: string;
+  readonly pool?: string;
   readonly unset?: true;
   readonly rate?: Rate;
   readonly burst?: number;
@@ -55,12 +63,13 @@ interface LimitFlags {
 
 export const limit: Declare = (command, context) =>
   command
-    .argument("[name]", "the lock; leave it out with --pattern")
+    .argument("[name]", "the lock; leave it out with --pattern and --pool")
     .argument("[permits]", "how many permits may be held at once")
     .option(
       "--pattern <pattern>",
-      "show or set the limit or rate of all names that begin with the text before the star",
+      "show or set the limit or rate of all names that begin with the text before the star, each for itself",
     )
+    .option("--pool <pattern>", "the same of all these names together")
     .option("--unset", "delete the limit that was set")
     .option(
       "--rate <permits/time>",
@@ -77,10 +86,12 @@ export const limit: Declare = (command, context) =>
     .option("--reason <text>", "why; shown beside the limit")
     .option("--json", "one object per line")
     .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
-      const { pattern, unset, rate, burst, unsetRate, reason, ifVersion, json } = flags;
-      const [name, permits] = pattern === undefined ? [first, second] : [undefined, first];
-      if (pattern !== undefined && second !== undefined)
-        command.fault("name a lock or a --pattern, not both");
+      const { pattern, pool, unset, rate, burst, unsetRate, reason, ifVersion, json } = flags;
+      const isOfMany = (pattern ?? pool) !== undefined;
+      const [name, permits] = isOfMany ? [undefined, first] : [first, second];
+      if (isOfMany && second !== undefined) command.fault("name a lock, a --pattern or a --pool, not both");
+      if (pattern !== undefined && pool !== undefined)
+        command.fault("--pattern is about each name, and --pool about all of them together: name one");
       if (unset && permits !== undefined)
         command.fault("--unset deletes the limit: leave out the number of permits");
       if (unsetRate && rate) command.fault("--unset-rate deletes the rate: leave out --rate");
@@ -89,7 +100,7 @@ export const limit: Declare = (command, context) =>
         command.fault("--burst is how much of a rate may go at once: add --rate");
       if (name?.endsWith("*"))
         command.fault(
-          `"${name}" would be the name of one lock: for all names that begin like this, use --pattern '${name}'`,
+          `"${name}" would be the name of one lock: for all names that begin like this, use --pattern '${name}', or --pool for all of them together`,
         );
       if (permits !== undefined && !(/^\d+$/.test(permits) && Number(permits) <= PERMITS_MAX))
         command.fault(
@@ -100,8 +111,9 @@ export const limit: Declare = (command, context) =>
         command.fault(
           "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate or --unset-rate",
         );
-      const target = name !== undefined ? { name } : pattern !== undefined ? { pattern } : undefined;
-      if (isChange && !target) command.fault("name the lock whose limit or rate to change, or a --pattern");
+      const target = targetOf({ ...given({ name }), ...flags });
+      if (isChange && !target)
+        command.fault("name the lock whose limit or rate to change, or a --pattern or --pool");
       const change: LimitChange = {
         limit: unset ? null : permits === undefined ? undefined : Number(permits),
         rate: unsetRate ? null : rate && { ...rate, ...given({ burst }) },
@@ -117,6 +129,16 @@ export const limit: Declare = (command, context) =>
         return EXIT.ok;
       };
     });
+
+function targetOf({
+  name,
+  pattern,
+  pool,
+}: { readonly name?: string } & Pick<LimitFlags, "pattern" | "pool">): LimitTarget | undefined {
+  if (pool !== undefined) return { pool };
+  if (pattern !== undefined) return { pattern };
+  return name === undefined ? undefined : { name };
+}
 
 /** What to set: null unsets it, and undefined leaves it alone. */
 interface LimitChange {
@@ -140,6 +162,11 @@ async function set(
   const others = "pattern" in target ? await unaffected(rowlock, target.pattern, change) : [];
   if (json) {
     out(jsonLine({ ...target, ...set, ...(others.length > 0 && { unaffected: others }) }));
+    return;
+  }
+  if ("pool" in target) {
+    out(changedPoolLine(target.pool, set));
+    if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
     return;
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
@@ -167,9 +194,11 @@ async function besidesPause(
   target: LimitTarget,
   options: SetRateOptions,
 ): Promise<SetRateOptions> {
+  // `rowlock pause` holds no pools.
+  if ("pool" in target) return options;
   const prefix = "name" in target ? target.name : target.pattern.replace(/\*$/, "");
   for await (const { version, reason, limit = null, ...setting } of rowlock.listLimits({ prefix })) {
-    if (settingName(setting) !== settingName(target)) continue;
+    if (setting.pool !== undefined || settingName(setting) !== settingName(target)) continue;
     const paused = pausedLimit({ limit, reason });
     if (!paused) return options;
     const kept = reasonOf({ ...paused, ...given({ reason: options.reason }) });
@@ -192,7 +221,7 @@ async function unaffected(
     (rate && each.rate && rateText(each.rate) !== rateText(rate));
   if (typeof limit !== "number" && !rate) return [];
   const settings = await Array.fromAsync(rowlock.listLimits({ prefix: pattern.slice(0, -1) }));
-  return settings.filter((each) => each.pattern !== pattern && isOther(each));
+  return settings.filter((each) => each.pool === undefined && each.pattern !== pattern && isOther(each));
 }
 
 function ownWords({ limit, rate }: LimitSetting): string {
@@ -203,107 +232,33 @@ function ownWords({ limit, rate }: LimitSetting): string {
 
 async function listLimits(
   rowlock: RowlockClient,
-  { pattern, json }: LimitFlags,
+  { pattern, pool, json }: LimitFlags,
   context: CliContext,
 ): Promise<void> {
   const paint = paintOf(context);
-  const rows = [["NAME or PATTERN", "LIMIT", "RATE", "VERSION", "REASON"].map((word) => paint("bold", word))];
+  const rows: string[][] = [];
   for await (const setting of rowlock.listLimits()) {
     if (pattern !== undefined && setting.pattern !== pattern) continue;
+    if (pool !== undefined && setting.pool !== pool) continue;
     if (json) context.out(jsonLine(setting));
-    const { limit = "", rate, version, reason } = setting;
-    const cells = [`${limit}`, rate ? rateText(rate) : "", `${version}`, shown(reason)];
-    rows.push([shown(settingName(setting)), ...cells]);
+    else rows.push(settingCells(setting, paint));
   }
   if (json) return;
-  const hasRates = rows.some((row, at) => at > 0 && row[RATE_AT] !== "");
-  const shownRows = hasRates ? rows : rows.map((row) => row.toSpliced(RATE_AT, 1));
-  context.out(rows.length > 1 ? columns(shownRows) : "No limit was set: each lock has 1.\n");
+  const isThere = TITLES.map((title, at) => !RARE.includes(title) || rows.some((row) => row[at] !== ""));
+  const titles = TITLES.map((title) => paint("bold", title));
+  const shownRows = [titles, ...rows].map((row) => row.filter((_, at) => isThere[at]));
+  const none = pool === undefined ? "No limit was set: each lock has 1.\n" : "There is no such pool.\n";
+  context.out(rows.length > 0 ? columns(shownRows) : none);
 }
 
-const UPDATE_HELP = `
-Changes a lock's record, and creates the lock if it does not exist: a task for \`rowlock capture\`, or the next run of a
-job. It does not affect holders of the lock.
-
-Examples:
-  rowlock update task/7 --status new --attempts 3
-  rowlock update report --not-before 2030-01-01T06:00:00Z
-  rowlock update report --not-before 10m           from now
-  rowlock update report --not-before none          at any time
-  rowlock update task/8 --status new --if-version 0
-  rowlock update task/7 --attempts 3 --reason "the bucket is back"
-`;
-
-const parseAttemptsOrNone = countParser(0, ATTEMPTS_MAX, ", or unlimited");
-
-interface UpdateFlags {
-  readonly notBefore?: Pick<RecordChanges, "notBefore" | "notBeforeIn">;
-  /** Wrapped in an object, because commander would take a plain null for an empty text. */
-  readonly attempts?: Pick<RecordChanges, "attemptsLeft">;
-  readonly status?: string;
-  readonly ifVersion?: number;
-  readonly reason?: string;
-  readonly json?: true;
+function settingCells(setting: LimitSetting, paint: Paint): string[] {
+  const { pool, limit, rate, use, version, reason } = setting;
+  return [
+    `${shown(settingName(setting))}${pool === undefined ? "" : " (pool)"}`,
+    `${limit ?? ""}`,
+    rate ? rateText(rate) : "",
+    use ? usedWords(use, limit, paint) : "",
+    `${version}`,
+    shown(reason),
+  ];
 }
-
-export const update: Declare = (command, { out }) =>
-  command
-    .argument("<name>", "the lock", parseOneName)
-    .option("--status <word>", "its status", parseStatus)
-    .option("--attempts <count>", "how many more times the lock may be granted; or unlimited", (text) => ({
-      attemptsLeft: text === "unlimited" ? null : parseAttemptsOrNone(text),
-    }))
-    .option(
-      "--not-before <time>",
-      "grant the lock only from this instant on, or after this time from now; none: at any time",
-      parseNotBefore,
-    )
-    .option(
-      "--if-version <version>",
-      "only if the record has this version; 0: if there is none",
-      countParser(),
-    )
-    .option("--reason <text>", "why; `rowlock history --changes` shows it")
-    .option("--json", "one object")
-    .asks(
-      UPDATE_HELP,
-      ({ notBefore, attempts, status, ifVersion, reason, json }: UpdateFlags, name: string) => {
-        if (!command.hasFaults && !notBefore && !attempts && status === undefined)
-          command.fault("say what to set: --status, --attempts or --not-before");
-        return async (rowlock) => {
-          const changes = { ...notBefore, ...attempts, ...given({ status, ifVersion, reason }) };
-          const record = await rowlock.updateRecord(name, changes);
-          if (json) out(jsonLine({ name, ...record }));
-          else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
-          return EXIT.ok;
-        };
-      },
-    );
-
-const DELETE_HELP = `
-Deletes the lock's record, as if it had never had one. Its limit stays, and its fencing tokens go on rising. The
-server refuses this while somebody holds the lock or waits for it.
-
-Examples:
-  rowlock delete task/7
-  rowlock delete task/7 --if-version 12 --reason "not needed any more"
-`;
-
-const deleteRecord: Declare = (command, { out }) =>
-  command
-    .argument("<name>", "the lock", parseOneName)
-    .option("--if-version <version>", "only if the record has this version", countParser())
-    .option("--reason <text>", "why; `rowlock history --changes` shows it")
-    .option("--json", "one object")
-    .asks(
-      DELETE_HELP,
-      ({ ifVersion, reason, json }: { ifVersion?: number; reason?: string; json?: true }, name: string) =>
-        async (rowlock) => {
-          const deleted = await rowlock.deleteRecord(name, given({ ifVersion, reason }));
-          if (json) out(jsonLine({ name, deleted }));
-          else out(deleted ? "Deleted.\n" : "There was no record.\n");
-          return EXIT.ok;
-        },
-    );
-
-export { deleteRecord as delete };

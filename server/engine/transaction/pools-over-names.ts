@@ -7,7 +7,7 @@ import { poolPrefix, poolsOver } from "../../core/pools.ts";
 
 const NONE: readonly bigint[] = [];
 
-export class KnownPools {
+export class PoolsOverNames {
   #rules: readonly LimitRule[] = [];
   #ofPools: readonly LimitRule[] = [];
 
