@@ -171,7 +171,8 @@ async function forgottenPools(history: History, store: Store): Promise<string[]>
   if (settings.length === 0 || settings.some(({ outcome }) => outcome === "unknown")) return [];
   const known = new Set((await store.limitRules()).map(({ poolId }) => poolId));
   const all = { prefix: poolName(""), afterName: null, which: "all", max: PAGE } as const;
-  return (await store.list(all))
+  const { locks } = await store.list(all);
+  return locks
     .filter(({ id, limit, rate }) => (limit !== null || rate !== null) && !known.has(id))
     .map(({ name }) => `pools: the rules do not know of the pool ${poolPrefix(name)}*, which is set`);
 }
