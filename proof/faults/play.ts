@@ -12,6 +12,7 @@ import { FencedStore } from "./work/fenced-store.ts";
 import { finals } from "./work/finals.ts";
 import { LOCKS, useLocks } from "./work/locks.ts";
 import { operate } from "./work/operate.ts";
+import { setSteadyPool } from "./work/pools.ts";
 import { setSteadyRate, spend } from "./work/rates.ts";
 import type { Run } from "./work/run.ts";
 import { makeTasks, work } from "./work/tasks.ts";
@@ -46,7 +47,9 @@ export async function play(
   const house = await openHouse({ ...options, history }, stops);
   const { clients } = house;
   const chance = chanceFrom(seed);
-  await setSteadyRate({ history, clients, chance, isOver: () => false });
+  const before = { history, clients, chance, isOver: () => false };
+  await setSteadyRate(before);
+  await setSteadyPool(before);
   const startMs = monotonicMs();
   let enoughMs: number | undefined;
   const isOver = () => enoughMs !== undefined || monotonicMs() - startMs >= forMs;

@@ -12,6 +12,8 @@ import {
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { poolName, poolPrefix } from "../../server/core/pools.ts";
+import type { Store } from "../../server/storage/store.ts";
 import { poolsOf } from "../faults/checker/pool-settings.ts";
 import { wronglyRested } from "../faults/checker/rests.ts";
 import { msOf, ttlOf, usOf } from "../faults/clients/kept-lease.ts";
@@ -157,9 +159,22 @@ export async function finals(
   await note(house, client);
   const [server] = house.network.servers;
   const findings = (await server?.store.checkInvariants(FINDINGS_MAX)) ?? [];
-  return findings
+  const wrong = findings
     .filter(({ severity }) => severity === "error")
     .map(({ check, message }) => `${check}: ${message}`);
+  return server ? [...wrong, ...(await forgottenPools(history, server.store))] : wrong;
+}
+
+/** Pools that are set and that no server knows of, if each call that set one was answered. */
+async function forgottenPools(history: History, store: Store): Promise<string[]> {
+  const settings = history.of("pool");
+  if (settings.length === 0 || settings.some(({ outcome }) => outcome === "unknown")) return [];
+  const known = new Set((await store.limitRules()).map(({ poolId }) => poolId));
+  const all = { prefix: poolName(""), afterName: null, which: "all", max: PAGE } as const;
+  const { locks } = await store.list(all);
+  return locks
+    .filter(({ id, limit, rate }) => (limit !== null || rate !== null) && !known.has(id))
+    .map(({ name }) => `pools: the rules do not know of the pool ${poolPrefix(name)}*, which is set`);
 }
 
 type Looked = Awaited<ReturnType<typeof look>>;

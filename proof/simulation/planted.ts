@@ -168,16 +168,6 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
-    fault: "lets claims go on at a pool whatever is given there",
-    patches: [
-      {
-        file: "core/pools.ts",
-        from: "Number.POSITIVE_INFINITY : limit - heldPermits;",
-        to: "Number.POSITIVE_INFINITY : limit + 0 * heldPermits;",
-      },
-    ],
-  },
-  {
     fault: "lets claims go on at a pool without keeping what those before them need",
     patches: [
       {
@@ -192,8 +182,8 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "engine/transaction/pool-counts.ts",
-        from: "      for (const lock of locks) await",
-        to: "      for (const lock of locks.slice(1)) await",
+        from: "part.map((lock) => this.#countAt(lock, id))",
+        to: "part.slice(1).map((lock) => this.#countAt(lock, id))",
       },
     ],
   },

@@ -335,10 +335,10 @@ const POOLED_HOLDS = 14;
 const CALM_SHARE = 0.15;
 const CALM_HOLDS = 50;
 const MANY_LIMIT = 20;
-const POOLED_SPENDS_SHARE = 0.15;
+const POOLED_SPENDS_SHARE = 0.25;
 const POOLED_TASKS = 12;
 const POOL_LIMITS = [0, 1, 1, 2, 2, 3, 3, 4, 5];
-const POOL_RATED_SHARE = 0.25;
+const POOL_RATED_SHARE = 0.35;
 const POOL_REMOVED_SHARE = 0.15;
 
 function withPools(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {

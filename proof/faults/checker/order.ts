@@ -33,7 +33,7 @@ function inQueues(history: History): Breach[] {
 /** Who came so much later reached the pools later. */
 const LATER_MS = 1_000;
 /** Who may go on at a pool does so by then, if nothing is wrong. */
-const GOES_ON_MS = 1_500;
+const GOES_ON_MS = 2_500;
 
 /**
  * At a pool, nobody takes what somebody before needs: whenever one that came later was granted, those before it that wait
@@ -84,7 +84,7 @@ function fitsAll(
     (other) => other.lock === lock && other.startMs <= endMs && other.endMs >= startMs,
   );
   // One that is held was asked for, and may have been before.
-  const tokens = new Map(own.map((one, index) => [one.token ?? `${index}`, one]));
+  const tokens = new Map(own.map((one) => [one.token ?? one, one]));
   const settings = (history.byLock("limit").get(lock) ?? []).filter((set) => set.startMs <= endMs);
   const isKnown = settings.every((set) => set.outcome === "done" && set.endMs < startMs);
   const limit = settings.at(-1)?.limit ?? DEFAULT_LIMIT;

@@ -3,10 +3,17 @@
 // drivers of the languages (test/clients/conformance/README.md); knows those commands that a run of faults sends.
 
 import { createInterface } from "node:readline";
-import { Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { Mode, type Rate } from "#proto/rowlock/v1/lock_pb.js";
 import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
-import { BareCalls, type RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import {
+  BareCalls,
+  type RequestOf,
+  type ResponseOf,
+  RowlockError,
+} from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
 import { KeptLease, lasting, msOf, ttlOf, usOf } from "./kept-lease.ts";
 import { type Refused, Repeated } from "./repeated.ts";
@@ -16,6 +23,8 @@ const MODES: Readonly<Record<string, Mode>> = {
   shared: Mode.SHARED,
   exclusive: Mode.EXCLUSIVE,
 };
+/** Longer than a server waits for the others. */
+const POOL_MS = 9_000;
 let calls: Repeated;
 let owner = "";
 const leases = new Map<string, KeptLease>();
@@ -86,10 +95,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   async getLock({ name }) {
     const { lock } = await calls.repeat("getLock", { name });
     const record = lock?.record;
-    const rate = lock?.rate?.rate;
+    const rate = rateOf(lock?.rate?.rate);
     return {
       limit: lock?.limit?.permits,
-      ...(rate && { rate: { permits: rate.permits, perMs: msOf(rate.per), burst: rate.burst } }),
+      ...(rate && { rate }),
       holderCount: lock?.holderCount,
       waiting: lock?.waiterCount,
       lastToken: String(lock?.lastFencingToken),
@@ -126,6 +135,59 @@ const verbs: Readonly<Record<string, Verb>> = {
     return set(asked, { newRate: { case: "rate", value: { permits, per: ttlOf(perMs), burst } } });
   },
   unsetRate: (asked) => set(asked, { newRate: { case: "unsetRate", value: {} } }),
+  async setPool({ pool, limit, rate }) {
+    const { serversBehind, counting } = await calls.once(
+      "setLimit",
+      {
+        target: { case: "pool", value: pool },
+        newLimit:
+          limit === null
+            ? { case: "unsetLimit", value: create(EmptySchema) }
+            : { case: "limit", value: limit },
+        newRate: rate
+          ? { case: "rate", value: { permits: rate.permits, per: ttlOf(rate.perMs), burst: rate.burst } }
+          : { case: "unsetRate", value: create(EmptySchema) },
+        reason: "a run",
+      },
+      POOL_MS,
+    );
+    return { serversBehind, counting };
+  },
+  async listPools() {
+    const { limits } = await calls.repeat("listLimits", { pageSize: 1_000 });
+    return {
+      pools: limits.flatMap(({ target, limit, rateOnly, rate, use }) =>
+        target.case === "pool"
+          ? {
+              target: target.value,
+              limit: rateOnly ? null : limit,
+              rate: rateOf(rate),
+              permits: Number(use?.heldPermits),
+              waiting: use?.waiterCount,
+              isWhole: use?.counting === false,
+            }
+          : [],
+      ),
+    };
+  },
+  async listPoolChanges() {
+    const changes = [];
+    for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+      const answer: ResponseOf<"listChanges"> = await calls.repeat("listChanges", {
+        pageSize: 200,
+        pageToken,
+      });
+      for (const { target, what } of answer.changes) {
+        if (target.case !== "pool" || what.case !== "limit") continue;
+        const { from, to, rateFrom, rateTo } = what.value;
+        const text = (...set: unknown[]) => JSON.stringify(set);
+        const before = text(from, rateOf(rateFrom));
+        changes.push({ target: target.value, before, after: text(to, rateOf(rateTo)) });
+      }
+      pageToken = answer.nextPageToken || undefined;
+    }
+    return { changes };
+  },
   async forceRelease({ name, reason }) {
     const target = { case: "name", value: name } as const;
     const { ended, remaining } = await calls.once("forceRelease", { target, reason });
@@ -138,6 +200,10 @@ async function set({ name, pattern }: Command, setting: object) {
   const request = { target, ...setting, reason: "a run" } as RequestOf<"setLimit">;
   const { version, serversBehind } = await calls.once("setLimit", request);
   return { version: String(version), serversBehind };
+}
+
+function rateOf(rate: Rate | undefined) {
+  return rate ? { permits: rate.permits, perMs: msOf(rate.per), burst: rate.burst } : null;
 }
 
 function refused({ refusal: reason, ...more }: Refused) {

@@ -5,6 +5,7 @@ import { wronglyRested } from "../checker/rests.ts";
 import { type Client, Failed } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Mode, Rate } from "../history/history.ts";
+import { lookAtPools, resumePools } from "./pools.ts";
 import { type Run, TTL_MS } from "./run.ts";
 import { TASKS, work } from "./tasks.ts";
 
@@ -20,6 +21,7 @@ export async function finals(run: Run, locks: readonly string[]): Promise<void> 
   const { history, clients } = run;
   const client = clients[0] as Client;
   await healed(run, client);
+  await resumePools(run);
   const untilMs = monotonicMs() + QUIET_MS_MAX;
   const tasks = history.of("make").map(({ task }) => task);
   const rested = wronglyRested(history);
@@ -45,6 +47,7 @@ export async function finals(run: Run, locks: readonly string[]): Promise<void> 
       history.add({ did: "watch", who: watching.name, lock, startMs, endMs, lastToken, holders });
     }
   }
+  await lookAtPools(run);
   await listed(run, locks);
   await noted(run);
 }
@@ -162,7 +165,9 @@ async function noted({ history, clients }: Run): Promise<void> {
     changes: readonly ShownChange[];
   };
   const endMs = monotonicMs();
-  for (const { kind, name, pattern, from, to, rateFrom, rateTo } of changes.toReversed())
+  for (const { kind, name, pattern, from, to, rateFrom, rateTo } of changes.toReversed()) {
+    // Of a pool: see lookAtPools.
+    if (name === undefined && pattern === undefined) continue;
     history.add({
       did: "note",
       who: lister.name,
@@ -173,6 +178,7 @@ async function noted({ history, clients }: Run): Promise<void> {
       startMs,
       endMs,
     });
+  }
 }
 
 interface ShownChange {

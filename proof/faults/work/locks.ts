@@ -6,6 +6,7 @@ import type { Client, Holding } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Mode } from "../history/history.ts";
 import type { FencedStore } from "./fenced-store.ts";
+import { POOLED } from "./pools.ts";
 import { oneOf, type Run, TTL_MS } from "./run.ts";
 
 export const MUTEXES = ["mutex/0", "mutex/1", "mutex/2", "mutex/3", "mutex/4"];
@@ -16,7 +17,7 @@ export const PAUSED = ["paused/0", "paused/1"];
 export const PAUSED_PATTERN = "paused/*";
 /** A mutex whose leases an operator ends by force now and then. */
 export const FORCED = "forced";
-export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED];
+export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED, ...POOLED];
 /** What the store protects. */
 const FENCED = [...MUTEXES, ...PAUSED, FORCED];
 

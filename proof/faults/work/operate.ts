@@ -1,11 +1,12 @@
 // Operating: changes that a person makes while everything is used. The limit of the semaphore is turned, locks are paused
-// by a pattern, rates are changed, leases are ended by force, and a counter's record is deleted.
+// by a pattern, rates and a pool are changed, leases are ended by force, and a counter's record is deleted.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Failed, outcomeOf } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import { compareAndSet, ERASED, NO_RECORD, readCounter } from "./counters.ts";
 import { FORCED, PAUSED, PAUSED_PATTERN, SEMAPHORE } from "./locks.ts";
+import { changePool } from "./pools.ts";
 import { changeRate } from "./rates.ts";
 import { oneOf, type Run } from "./run.ts";
 
@@ -17,7 +18,7 @@ const RESUME_TRIES_MAX = 20;
 const REST_MS_MAX = 500;
 
 type Change = (run: Run, client: Client) => Promise<void>;
-const CHANGES: readonly Change[] = [turn, pause, changeRate, force, erase];
+const CHANGES: readonly Change[] = [turn, pause, changeRate, changePool, force, erase];
 
 export async function operate(run: Run): Promise<void> {
   const { chance, clients, isOver } = run;
