@@ -179,6 +179,19 @@ describe.each(testDatabases())("pools on $label", (database) => {
     expect((await waiting).leases).toHaveLength(1);
   });
 
+  test("a pool that was set by a server which died before the rules knew of it comes into force", async () => {
+    const { engine, store, setPool, hold, wait } = await start();
+    const set = { expectedVersion: undefined, reason: "" };
+    await engine.ask({ verb: "set_limit", name: poolName("p/"), limit: 1, ...set });
+    // Servers look every few seconds, and after each new pool.
+    await setPool("q/*", { limit: 1 });
+    await expect
+      .poll(async () => (await store.limitRules()).filter(({ poolId }) => poolId).length, { timeout: 20_000 })
+      .toBe(2);
+    await hold("p/a");
+    await wait("p/b");
+  });
+
   test("two servers share a pool: what one gives back, a waiter at the other one gets", async () => {
     const { setPool, hold, wait, release, all } = await start(2);
     await setPool("p/*", { limit: 2 });

@@ -11,11 +11,10 @@ import { levelAt, poolName, poolPrefix } from "../../core/pools.ts";
 import type { Store } from "../../storage/store.ts";
 import { COUNTED_CLAIMS_MAX, COUNTED_LOCKS_AT_ONCE, POOLS_LISTED_MAX } from "../engine-bounds.ts";
 import { lockSteps } from "../views/views.ts";
-import type { RulesInForce } from "./rules-in-force.ts";
+import { changePoolOfRule, type LimitRulesOptions } from "./limit-rules.ts";
 
-export interface PoolCountsOptions {
-  readonly store: Pick<Store, "list" | "limitRules" | "liveClaimsOf" | "poll" | "view">;
-  readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
+export interface PoolCountsOptions extends LimitRulesOptions {
+  readonly store: LimitRulesOptions["store"] & Pick<Store, "liveClaimsOf" | "poll" | "view">;
   readonly submit: (lockId: bigint, command: Command) => Promise<unknown>;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -44,12 +43,26 @@ export class PoolCounts {
   async #countAll(): Promise<void> {
     const { store, rulesInForce } = this.#options;
     const pools = await listPools(store);
+    if (pools.length === 0) return;
+    await this.#settleRules(pools);
     const counting = pools.filter((pool) => pool.counting !== null);
     if (counting.length === 0) return;
     const { rulesRevision } = await store.poll([], 0);
     const inForce = new Set((await store.limitRules()).map(({ poolId }) => poolId));
     if ((await rulesInForce.everywhereAfter(rulesRevision - 1n)) > 0) return;
     for (const pool of counting) if (inForce.has(pool.id)) await this.#countUnder(pool);
+  }
+
+  /** A server may have died, or lost the database, after it had set a pool and before the rules knew of it. */
+  async #settleRules(pools: readonly GuardRow[]): Promise<void> {
+    const rules = new Map((await this.#options.store.limitRules()).map((rule) => [rule.prefix, rule]));
+    for (const { id, name, limit, rate, limitReason: reason } of pools) {
+      const prefix = poolPrefix(name) ?? "";
+      const known = rules.get(prefix)?.poolId ?? null;
+      const poolId = limit === null && rate === null ? null : id;
+      if (known === poolId) continue;
+      await changePoolOfRule({ prefix, set: {}, poolId, reason, caller: undefined }, this.#options);
+    }
   }
 
   async #countUnder({ id, name, counting }: GuardRow): Promise<void> {
