@@ -31,6 +31,8 @@ const WATCHED_MS = 3_000;
 const HEALED_MS = TTL_MS + 6_000;
 const LOOK_MS = 400;
 const FINDINGS_MAX = 20;
+/** Of what a database that loses commits may lack. */
+export const FORGOTTEN = "pools: the rules do not know of the pool";
 /** The limit of pools at the end. */
 const RESUMED = 3;
 const WATCH_AGAIN_MS = 50;
@@ -174,7 +176,7 @@ async function forgottenPools(history: History, store: Store): Promise<string[]>
   const { locks } = await store.list(all);
   return locks
     .filter(({ id, limit, rate }) => (limit !== null || rate !== null) && !known.has(id))
-    .map(({ name }) => `pools: the rules do not know of the pool ${poolPrefix(name)}*, which is set`);
+    .map(({ name }) => `${FORGOTTEN} ${poolPrefix(name)}*, which is set`);
 }
 
 type Looked = Awaited<ReturnType<typeof look>>;

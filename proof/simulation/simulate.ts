@@ -5,7 +5,7 @@ import { check } from "../faults/checker/check.ts";
 import { History } from "../faults/history/history.ts";
 import { type SimClient, sleep } from "./clients/client.ts";
 import { STRIKES } from "./faults.ts";
-import { finals, heal, observer, watch } from "./finals.ts";
+import { FORGOTTEN, finals, heal, observer, watch } from "./finals.ts";
 import { House } from "./house.ts";
 import {
   CLOCK_SET,
@@ -91,12 +91,12 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
   });
   const isLossy = steps.some((step) => step.do === "fault" && step.fault === PROMOTED);
   const breaches = [
-    ...check(history, TTL_MS).filter((breach) => !(isLossy && isLosable(breach))),
+    ...check(history, TTL_MS),
     ...house.bugs.map((what) => ({ rule: "no server reports a bug", what })),
     ...house.database.misdated.map((what) => ({ rule: "no decision is older than its locks", what })),
     ...house.database.stuck.map((what) => ({ rule: "nobody waits for a narrow pool with a wide one", what })),
     ...findings.map((what) => ({ rule: "the rows fit together", what })),
-  ];
+  ].filter((breach) => !(isLossy && isLosable(breach)));
   return { seed, history, breaches, events: world.eventCount, ms: world.nowMs };
 }
 
@@ -105,6 +105,7 @@ function isLosable({ rule, what }: Breach): boolean {
   return (
     LOSABLE.includes(rule) ||
     what.startsWith("pool ") ||
+    what.startsWith(FORGOTTEN) ||
     [SEMAPHORE, PATTERNED].some((lock) => what.startsWith(`${lock}: permit`))
   );
 }

@@ -206,6 +206,8 @@ export const POOLS_READ_MAX = 100;
 export const COUNTED_CLAIMS_MAX = 256;
 export const COUNTED_LOCKS_AT_ONCE = 64;
 export const POOLS_INTERVAL_MS = 5_000;
+/** How soon the change of a rule about a pool is tried again whose row another transaction holds: it must not wait with the rules. */
+export const POOL_HELD_UP_MS = 20;
 /** Rows that one round of a purge deletes, and its rounds: more than end between two purges, at thousands a second. */
 export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 100;

@@ -192,6 +192,30 @@ describe.each(testDatabases())("pools on $label", (database) => {
     await wait("p/b");
   });
 
+  test("a pool that is set again while an earlier call still removes it stays in force", async () => {
+    const { all, engine, setPool, hold } = await start(2);
+    const [{ store }, other] = all as [(typeof all)[0], (typeof all)[0]];
+    await setPool("p/*", { limit: 2 });
+    const { transact } = store;
+    const reached = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    store.transact = async (plan, decide) => {
+      if (plan.rule) {
+        reached.resolve();
+        await goesOn.promise;
+      }
+      await transact.call(store, plan, decide);
+    };
+    const removed = setPool("p/*", { limit: null });
+    await reached.promise;
+    await other.engine.setPool("p/", { limit: 1 }, undefined, "");
+    goesOn.resolve();
+    await removed;
+    await hold("p/a");
+    const { outcome } = await engine.acquire(ask("p/b", { mayWait: false }), null);
+    expect(outcome).toMatchObject({ kind: "refused", reason: "busy", limit: { limit: 1, pattern: "p/*" } });
+  });
+
   test("two servers share a pool: what one gives back, a waiter at the other one gets", async () => {
     const { setPool, hold, wait, release, all } = await start(2);
     await setPool("p/*", { limit: 2 });

@@ -5,14 +5,17 @@ import type { Acquired, History, RateSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { isUnder, poolSettings, poolsOf, wholeSpans } from "./pool-settings.ts";
 import { backInMs, ratesOf, type Spell, sameRate, spellsOf } from "./rate-settings.ts";
-import { common, union } from "./spans.ts";
+import { common, type Span, union } from "./spans.ts";
 
 /** What a server may not know of the database's clock when it decides, and what clocks may drift apart meanwhile. */
 const UNSURE_MS = 250;
+/** A decision while something is wrong may get the time of a later one, which was decided meanwhile. */
+const DELAYED_MS = 350;
 const DRIFT = 0.001;
 
 export function rates(history: History): Breach[] {
   const breaches = [...again(history), ...keptRates(history), ...ofPools(history)];
+  const faults = faultsOf(history);
   const locks = new Set([
     ...history.of("acquire").map(({ lock }) => lock),
     ...history.of("list").map(({ lock }) => lock),
@@ -25,15 +28,20 @@ export function rates(history: History): Breach[] {
       .of("acquire")
       .filter((call) => call.lock === lock && call.reason === "RATE" && call.pool === undefined);
     for (const spell of spells) {
-      breaches.push(...tooFast(lock, grants, spell));
+      breaches.push(...tooFast(lock, grants, spell, faults));
       if (areAllListed(history, lock)) breaches.push(...tooSlow(lock, grants, spell, refused));
     }
   }
   return breaches;
 }
 
+function faultsOf(history: History): Span[] {
+  return history.of("fault").map(({ startMs: fromMs, endMs: untilMs }) => ({ fromMs, untilMs }));
+}
+
 /** The same of pools, whose rate all grants under them take. */
 function ofPools(history: History): Breach[] {
+  const faults = faultsOf(history);
   const breaches: Breach[] = [];
   for (const target of poolsOf(history)) {
     const settings = poolSettings(history, target);
@@ -48,7 +56,7 @@ function ofPools(history: History): Breach[] {
     const whole = union(wholeSpans(history, settings, target));
     for (const spell of spells) {
       for (const span of common([spell], whole))
-        breaches.push(...tooFastTogether(`pool ${target}`, grants, { ...spell, ...span }));
+        breaches.push(...tooFastTogether(`pool ${target}`, grants, { ...spell, ...span }, faults));
       if (areAllKnown) breaches.push(...tooSlow(`pool ${target}`, grants, spell, refused));
     }
   }
@@ -136,13 +144,18 @@ function inTime(grants: readonly Grant[]): Grant[] {
 }
 
 /** The first span in which more was granted than a burst and what comes back meanwhile. */
-function tooFast(lock: string, grants: readonly Grant[], { rate, ...spell }: Spell): Breach[] {
+function tooFast(
+  lock: string,
+  grants: readonly Grant[],
+  { rate, ...spell }: Spell,
+  faults: readonly Span[],
+): Breach[] {
   const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
   for (const [index, first] of within.entries()) {
     let permits = 0;
     for (const last of within.slice(index)) {
       permits += last.permits;
-      const spanMs = longestMs(first, last) + UNSURE_MS;
+      const spanMs = longestMs(first, last) + unsureMs(first, faults);
       const allowed = rate.burst + (rate.permits * spanMs) / rate.perMs;
       if (permits <= allowed) continue;
       const what = `${lock}: ${permits} permits, of tokens ${first.token} to ${last.token}, in ${spanMs.toFixed(0)} ms, which allow ${allowed.toFixed(2)}`;
@@ -153,24 +166,27 @@ function tooFast(lock: string, grants: readonly Grant[], { rate, ...spell }: Spe
 }
 
 /** The same for grants of several locks, of which nobody knows the order: in the worst one, and by the database's clock. */
-function tooFastTogether(pool: string, grants: readonly Grant[], { rate, ...spell }: Spell): Breach[] {
-  const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
-  const heard = within.map(({ permits, fromMs, untilMs }) => ({
-    permits,
-    fromMs,
-    untilMs: untilMs * (1 + DRIFT),
-  }));
-  const dated = within.flatMap(({ permits, grantedUs }) =>
-    grantedUs === null ? [] : { permits, fromMs: grantedUs / 1e3, untilMs: grantedUs / 1e3 },
+function tooFastTogether(
+  pool: string,
+  grants: readonly Grant[],
+  { rate, ...spell }: Spell,
+  faults: readonly Span[],
+): Breach[] {
+  const within = grants
+    .filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs)
+    .map((grant) => ({ ...grant, unsureMs: unsureMs(grant, faults) }));
+  const heard = within.map((grant) => ({ ...grant, untilMs: grant.untilMs * (1 + DRIFT) }));
+  const dated = within.flatMap(({ grantedUs, ...grant }) =>
+    grantedUs === null ? [] : { ...grant, fromMs: grantedUs / 1e3, untilMs: grantedUs / 1e3 },
   );
   for (const all of [heard, dated]) {
     const byEnd = all.toSorted((a, b) => a.untilMs - b.untilMs);
-    for (const { fromMs } of all) {
+    for (const { fromMs, unsureMs } of all) {
       let permits = 0;
       for (const last of byEnd) {
         if (last.fromMs < fromMs) continue;
         permits += last.permits;
-        const spanMs = last.untilMs - fromMs + UNSURE_MS;
+        const spanMs = last.untilMs - fromMs + unsureMs;
         const allowed = rate.burst + (rate.permits * spanMs) / rate.perMs;
         if (permits <= allowed) continue;
         const what = `${pool}: ${permits} permits in ${spanMs.toFixed(0)} ms, which allow ${allowed.toFixed(2)}`;
@@ -179,6 +195,12 @@ function tooFastTogether(pool: string, grants: readonly Grant[], { rate, ...spel
     }
   }
   return [];
+}
+
+/** How much earlier than it says the grant may have been. */
+function unsureMs({ fromMs, untilMs }: Span, faults: readonly Span[]): number {
+  const isDelayed = faults.some((fault) => fault.fromMs <= untilMs && fault.untilMs >= fromMs);
+  return isDelayed ? UNSURE_MS + DELAYED_MS : UNSURE_MS;
 }
 
 /** The time from one grant to the other, by the database's clock and by that of the history. */

@@ -3,6 +3,7 @@
 // every new name needs, so it waits for no lock's rows. If another transaction holds some, one transaction changes only
 // the rule, and advances bring the locks up to date one by one.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../../core/command.ts";
 import {
   effectiveLimit,
@@ -18,16 +19,20 @@ import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import { PoolsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
+import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
   isInDoubt,
   isRowLocked,
   LOCKS_PER_RULE_MAX,
   type Loaded,
   type LoadPlan,
+  ROW_LOCKED,
   type Store,
+  StoreError,
 } from "../../storage/store.ts";
 import type { EngineObserver, LimitRuleAnswer } from "../answers.ts";
-import { Fault, outcomeUnknown } from "../faults.ts";
+import { POOL_HELD_UP_MS } from "../engine-bounds.ts";
+import { Fault, outcomeUnknown, unavailable } from "../faults.ts";
 import { newMark } from "../secrets.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
@@ -39,8 +44,11 @@ import { TransactionSpan } from "./transaction-span.ts";
 export interface RuleChange {
   readonly prefix: string;
   readonly set: NewSetting;
-  /** The guard row of the pool with this prefix; null: there is none any more. Unset: it stays as it is. */
-  readonly poolId?: bigint | null;
+  /**
+   * The guard row of the pool with this prefix. The rule then says of the pool what this row says when the rule is written: an
+   * earlier call may be overtaken by a later one in between. Unset: what the rule says of a pool stays as it is.
+   */
+  readonly poolId?: bigint;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
   readonly caller: Caller | undefined;
@@ -88,12 +96,17 @@ export async function changeLimitRule(
 
 /** The rules now say that there is a pool, or none. Returns how many servers have not yet reported these rules. */
 export async function changePoolOfRule(
-  change: Omit<RuleChange, "expectedVersion"> & { readonly poolId: bigint | null },
+  change: Omit<RuleChange, "expectedVersion"> & { readonly poolId: bigint },
   options: LimitRulesOptions,
 ): Promise<number> {
-  const { prefix, caller } = change;
+  const { prefix, caller, poolId } = change;
   const changing = new ChangingRule({ ...change, expectedVersion: undefined });
-  await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, caller?.span, changing);
+  const rule = { prefix, afterLockId: 0n, rulesOnly: true };
+  const write = () => grantUnder(rule, options, caller?.span, changing, new Set([poolId]));
+  for (const untilMs = performance.now() + ROLLED_BACK.longestMs; (await write()) === "held_up"; ) {
+    if (performance.now() > untilMs) throw unavailable(poolHeldUp());
+    await sleep(POOL_HELD_UP_MS);
+  }
   const { changedAfter } = changing;
   if (changedAfter === undefined) return 0;
   return await withAttempts(() => options.rulesInForce.everywhereAfter(changedAfter), options.observer);
@@ -118,10 +131,12 @@ class ChangingRule {
   }
 
   /** The rule to write, and its note; undefined: none. Throws a Fault if it may have been written before. */
-  decide({ limitRules, rulesRevision }: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
+  decide(loaded: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
+    const { limitRules, rulesRevision } = loaded;
     const { prefix, set, expectedVersion, reason, caller } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
     const version = now?.version ?? 0n;
+    if (this.#change.poolId !== undefined) return this.#decidePool(loaded, this.#change.poolId, now);
     this.#markFound = now?.changeMark ?? 0n;
     if (now?.changeMark === this.#mark) {
       this.#answer = now;
@@ -133,15 +148,7 @@ class ChangingRule {
       return undefined;
     }
     const { limit = now?.limit ?? null, rate = now?.rate ?? null } = set;
-    const { poolId } = this.#change;
     this.changedAfter = rulesRevision;
-    if (poolId !== undefined) {
-      // The settings of each name stay, with their version.
-      const unchanged = now ?? { prefix, ...UNSET, version, reason: "" };
-      const rule = { ...unchanged, poolId, changeMark: this.#mark };
-      this.#answer = rule;
-      return { rule, noted: [] };
-    }
     const ofPool = { poolId: now?.poolId ?? null };
     const rule = { prefix, limit, rate, version: version + 1n, reason, changeMark: this.#mark, ...ofPool };
     this.#answer = rule;
@@ -149,6 +156,27 @@ class ChangingRule {
     const target = patternOf(rule);
     const note: NotedChange = { kind: "limit", target, isPattern: true, by: byOf(caller), from, to, reason };
     return { rule, noted: [note] };
+  }
+
+  /** Another attempt comes to the same: it says what the pool's row says. The settings of each name stay, with their version. */
+  #decidePool(
+    { pools, rulesRevision }: Loaded,
+    poolId: bigint,
+    now: LimitRule | undefined,
+  ): { rule: LimitRule; noted: NotedChange[] } | undefined {
+    const row = pools?.get(poolId)?.lock;
+    const isSet = row !== undefined && (row.limit !== null || row.rate !== null);
+    const known = now?.poolId ?? null;
+    const { prefix } = this.#change;
+    const rule = now ?? { prefix, ...UNSET, version: 0n, reason: "", changeMark: 0n };
+    this.#answer = rule;
+    // Somebody else has written the same, or the pool was made again since, with another row.
+    if (isSet ? known === poolId : known !== poolId) {
+      this.changedAfter = rulesRevision - 1n;
+      return undefined;
+    }
+    this.changedAfter = rulesRevision;
+    return { rule: { ...rule, poolId: isSet ? poolId : null, changeMark: this.#mark }, noted: [] };
   }
 
   failed(error: unknown): void {
@@ -177,11 +205,12 @@ async function grantUnder(
   options: LimitRulesOptions,
   span: Span | undefined,
   changing: ChangingRule | null = null,
+  ofPools: ReadonlySet<bigint> = new Set(),
 ): Promise<bigint | null | "held_up"> {
-  const impatient = !rule.rulesOnly;
+  const impatient = !rule.rulesOnly || ofPools.size > 0;
   const traced = span && new TransactionSpan([span]);
   const base = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
-  let pools: ReadonlySet<bigint> = new Set();
+  let pools = ofPools;
   const { checked, subscribers, observer } = options;
   try {
     const once = async (): Promise<bigint | null> => {
@@ -215,6 +244,10 @@ async function grantUnder(
     if (isRowLocked(error)) return "held_up";
     throw error;
   }
+}
+
+function poolHeldUp(): StoreError {
+  return new StoreError("transient", ROW_LOCKED, "Another transaction holds the pool's row.");
 }
 
 async function advanceUnder(prefix: string, { store, advances }: LimitRulesOptions): Promise<void> {

@@ -58,10 +58,10 @@ export class PoolCounts {
     const rules = new Map((await this.#options.store.limitRules()).map((rule) => [rule.prefix, rule]));
     for (const { id, name, limit, rate, limitReason: reason } of pools) {
       const prefix = poolPrefix(name) ?? "";
-      const known = rules.get(prefix)?.poolId ?? null;
-      const poolId = limit === null && rate === null ? null : id;
-      if (known === poolId) continue;
-      await changePoolOfRule({ prefix, set: {}, poolId, reason, caller: undefined }, this.#options);
+      const isKnown = Boolean(rules.get(prefix)?.poolId);
+      const isSet = limit !== null || rate !== null;
+      if (isKnown === isSet) continue;
+      await changePoolOfRule({ prefix, set: {}, poolId: id, reason, caller: undefined }, this.#options);
     }
   }
 

@@ -40,9 +40,13 @@ export async function changePool(
   if (outcome.kind === "version_mismatch") return outcome;
   const { lock, version } = outcome;
   const isInForce = lock.limit !== null || lock.rate !== null;
-  const poolId = isInForce ? lockId : null;
-  const serversBehind =
-    known === poolId ? 0 : await changePoolOfRule({ prefix, set: {}, poolId, reason, caller }, options);
+  const expected = isInForce ? lockId : null;
+  // Another call may have made or removed the pool since this one began.
+  const rulesNow = await withAttempts(() => store.limitRules(), observer);
+  const now = rulesNow.find((rule) => rule.prefix === prefix)?.poolId ?? null;
+  const isSaid = known === expected && now === expected;
+  const change = { prefix, set: {}, poolId: lockId, reason, caller };
+  const serversBehind = isSaid ? 0 : await changePoolOfRule(change, options);
   if (lock.counting !== null) poolCounts.begin();
   return { kind: "pool", lock, version, serversBehind };
 }
