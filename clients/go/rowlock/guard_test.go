@@ -74,6 +74,12 @@ func (g *guard) refuse(token, reason string) {
 	}
 }
 
+func (g *guard) refuses(token string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refusals[token] != ""
+}
+
 // tokenOf is the token of a call, or why it is refused.
 func (g *guard) tokenOf(ctx context.Context) (string, error) {
 	headers, _ := metadata.FromIncomingContext(ctx)
@@ -168,6 +174,10 @@ func (g *guard) Session(stream grpc.BidiStreamingServer[rowlockv1.SessionRequest
 			response, err := to.Recv()
 			if err != nil {
 				ended <- err
+				return
+			}
+			// The session may still end: what was asked after the refusal gets no answer from it.
+			if g.refuses(token) {
 				return
 			}
 			stream.Send(response)
