@@ -78,6 +78,18 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       /limit +etl\/\* +127\.0\.0\.1:\d+ +4 +2 +night shift\n.* not set +4 +day\n/,
     );
 
+    const pool = { target: { case: "pool", value: "tree/*" } } as const;
+    await client.call("setLimit", {
+      ...pool,
+      newLimit: { case: "limit", value: 1 },
+      reason: "one at a time",
+    });
+    await client.lease({ name: "tree/a" });
+    await client.ticket({ name: "tree/b" });
+    expect(await terminal.run(pasted(/pools are full/))).toMatch(
+      /tree\/\* \(pool\) +1 +1 of 1 taken, 1 waits.* +1 +one at a time\n/,
+    );
+
     await client.lease({
       name: "leaks",
       terms: { owner: "leaky", lasting: { case: "noExpiry", value: {} } },

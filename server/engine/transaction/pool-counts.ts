@@ -10,11 +10,12 @@ import type { GuardRow } from "../../core/lock.ts";
 import { levelAt, poolName, poolPrefix } from "../../core/pools.ts";
 import type { Store } from "../../storage/store.ts";
 import { COUNTED_CLAIMS_MAX, COUNTED_LOCKS_AT_ONCE, POOLS_LISTED_MAX } from "../engine-bounds.ts";
-import { lockSteps } from "../views/views.ts";
+import { type ListingTurns, lockSteps } from "../views/views.ts";
 import { changePoolOfRule, type LimitRulesOptions } from "./limit-rules.ts";
 
 export interface PoolCountsOptions extends LimitRulesOptions {
   readonly store: LimitRulesOptions["store"] & Pick<Store, "liveClaimsOf" | "poll" | "view">;
+  readonly turns: Pick<ListingTurns, "run">;
   readonly submit: (lockId: bigint, command: Command) => Promise<unknown>;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -41,8 +42,8 @@ export class PoolCounts {
   }
 
   async #countAll(): Promise<void> {
-    const { store, rulesInForce } = this.#options;
-    const pools = await listPools(store);
+    const { store, rulesInForce, turns } = this.#options;
+    const pools = await turns.run(() => listPools(store));
     if (pools.length === 0) return;
     await this.#settleRules(pools);
     const counting = pools.filter((pool) => pool.counting !== null);
