@@ -84,11 +84,12 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       newLimit: { case: "limit", value: 1 },
       reason: "one at a time",
     });
-    await client.lease({ name: "tree/a" });
-    await client.ticket({ name: "tree/b" });
+    const { leaseId } = await client.lease({ name: "tree/a" });
+    const { ticketId } = await client.ticket({ name: "tree/b" });
     expect(await terminal.run(pasted(/pools are full/))).toMatch(
       /tree\/\* \(pool\) +1 +1 of 1 taken, 1 waits.* +1 +one at a time\n/,
     );
+    for (const id of [ticketId, leaseId]) await client.call("release", { leaseId: id });
 
     await client.lease({
       name: "leaks",
