@@ -80,7 +80,9 @@ function goOn(draft: Draft, claim: Claim, atOnce: AtOnce): void {
 }
 
 function goFromLevelToLevel(draft: Draft, claim: Claim, atOnce: AtOnce): void {
-  if (isDraining(draft.lock, draft.limit.limit)) {
+  // A spend needs no room of its lock, so it would be granted its place again at once.
+  const { limit } = draft.limit;
+  if (isSpend(claim) ? limit === 0 : isDraining(draft.lock, limit)) {
     comeBackToQueue(draft, claim);
     return;
   }

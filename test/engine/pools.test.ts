@@ -216,6 +216,19 @@ describe.each(testDatabases())("pools on $label", (database) => {
     expect(outcome).toMatchObject({ kind: "refused", reason: "busy", limit: { limit: 1, pattern: "p/*" } });
   });
 
+  test("a spend passes a lock whose limit was lowered below what is held", async () => {
+    const { setPool, engine, hold, pool } = await start();
+    await setPool("p/*", { limit: 5 });
+    const setLimit = (limit: number) =>
+      engine.ask({ verb: "set_limit", name: "p/a", limit, expectedVersion: undefined, reason: "" });
+    await setLimit(2);
+    await hold("p/a", { permits: 2 });
+    await setLimit(1);
+    const { outcome } = await engine.acquire(ask("p/a", { ttlUs: SPENDS }), null);
+    expect(outcome).toMatchObject({ kind: "ended", claim: { endReason: "spent" } });
+    expect(await pool("p/*")).toEqual({ heldPermits: 2, holders: 1, waiting: 0 });
+  });
+
   test("two servers share a pool: what one gives back, a waiter at the other one gets", async () => {
     const { setPool, hold, wait, release, all } = await start(2);
     await setPool("p/*", { limit: 2 });
