@@ -32,7 +32,8 @@ export function poolsOverLock(draft: Draft): readonly Pool[] {
 export function grantWaiters(draft: Draft): void {
   grantQueue(draft);
   // What one of them gives back lets others go on, those in the queue, too.
-  for (let before = -1; before !== draft.moves; ) {
+  let before = -1;
+  for (let round = 0; round <= draft.claims.length && before !== draft.moves; round++) {
     before = draft.moves;
     for (const claim of draft.claims) if (isEntering(claim)) goOn(draft, claim, null);
     if (before !== draft.moves) grantQueue(draft);
@@ -64,6 +65,8 @@ function grantQueue(draft: Draft): void {
     if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;
     occupy(draft, head);
     enter(draft, head, null);
+    // It has come back at once, and waits for what a later decision finds.
+    if (queue[0] === head) return;
   }
 }
 
