@@ -213,14 +213,9 @@ export class Pools {
     });
   }
 
-  /** Whether all of them were read, or looked for. */
-  areRead(ids: readonly bigint[]): boolean {
-    return ids.every((id) => this.#pools.has(id));
-  }
-
   /** Those of them that exist. Throws PoolsNeeded if they were not read. */
   of(ids: readonly bigint[]): Pool[] {
-    if (!this.areRead(ids)) throw new PoolsNeeded(ids);
+    if (!ids.every((id) => this.#pools.has(id))) throw new PoolsNeeded(ids);
     return ids.flatMap((id) => this.#pools.get(id) ?? []);
   }
 

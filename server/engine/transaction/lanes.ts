@@ -30,7 +30,6 @@ import {
   type Deciding,
   giveUp,
   parts,
-  partsByTree,
   promised,
   type TransactionAsks,
 } from "./transaction.ts";
@@ -263,7 +262,7 @@ export class Lanes {
 
   /** Handles a transaction that met a row held by another transaction. */
   async #meet(asks: TransactionAsks): Promise<void> {
-    const halves = partsByTree(asks, 2, (lockId) => this.#options.locks.known(lockId)?.tree ?? lockId);
+    const halves = parts(asks, 2, (lockId) => this.#options.locks.known(lockId)?.tree ?? lockId);
     if (halves.length > 1) {
       for (const half of halves) await this.#run(half);
       return;

@@ -180,18 +180,14 @@ export function withNeeded(known: ReadonlySet<bigint> | undefined, { ids }: Pool
   return all;
 }
 
-/** Divides the work into at most `count` parts with about the same number of locks. */
-export function parts({ byLock, earlier, poolsNeeded }: TransactionAsks, count: number): TransactionAsks[] {
-  const locks = [...byLock];
-  const size = Math.ceil(locks.length / count);
-  return partsOf(locks, size).map((part) => ({ byLock: new Map(part), earlier, poolsNeeded }));
-}
-
-/** The same, but locks of one tree stay together: two parts of it would only meet at their pool. */
-export function partsByTree(
+/**
+ * Divides the work into at most `count` parts with about the same number of locks. Locks of one tree (by default, each is one)
+ * stay together: two parts of it would only meet at their pool.
+ */
+export function parts(
   { byLock, earlier, poolsNeeded }: TransactionAsks,
   count: number,
-  treeOf: (lockId: bigint) => bigint,
+  treeOf = (lockId: bigint) => lockId,
 ): TransactionAsks[] {
   const trees = [...Map.groupBy(byLock, ([lockId]) => treeOf(lockId)).values()];
   const size = Math.ceil(trees.length / count);

@@ -331,7 +331,7 @@ function* checkPools(findings: Finding[], max: number): Steps<void> {
   if (pools.length === 0) return;
   const counts = new Map(pools.map(({ id }) => [id, { given: 0, holders: 0, waiting: 0, wanted: 0 }]));
   for (const [sql, first] of LISTED) {
-    for (let after: Readonly<Record<string, bigint>> = first; ; ) {
+    for (let after: PageKey = first; ; ) {
       const page = yield* rowsOf("check_pools", [sql, after]);
       for (const [levels, permits, ttl] of page) {
         const room = roomOf({ permits: Number(permits), ttlUs: numberOrNull(ttl ?? null) });
@@ -346,10 +346,9 @@ function* checkPools(findings: Finding[], max: number): Steps<void> {
           }
         }
       }
-      const last = page.at(-1);
-      if (!last || page.length < CHECK_PAGE) break;
-      const names = Object.keys(first);
-      after = Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
+      const next = keyAfter(page, first);
+      if (!next) break;
+      after = next;
     }
   }
   for (const { id, name, heldPermits, holders, waiting, waitingPermits } of pools) {
@@ -409,11 +408,20 @@ function* checkRequests(
         if (findings.length < max) findings.push({ severity: "error", check: "requests", message });
       }
     }
-    const last = page.at(-1);
-    if (!last || page.length < CHECK_PAGE) return;
-    const names = Object.keys(first);
-    after = Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
+    const next = keyAfter(page, first);
+    if (!next) return;
+    after = next;
   }
+}
+
+type PageKey = Readonly<Record<string, bigint>>;
+
+/** The key with which the last row of a page ends, under the names of the first key; null: there is no further page. */
+function keyAfter(page: readonly Row[], first: PageKey): PageKey | null {
+  const last = page.at(-1);
+  if (!last || page.length < CHECK_PAGE) return null;
+  const names = Object.keys(first);
+  return Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
 }
 
 function hexOf(key: Row[number] | undefined): string {
