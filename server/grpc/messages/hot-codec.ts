@@ -230,6 +230,9 @@ function writeLease(w: Writer, m: MessageInitShape<typeof lock.LeaseSchema>): vo
   }
   w.text(74, m.requestId);
   w.bool(80, m.provisional);
+  for (const item of m.also ?? []) {
+    w.giveUp();
+  }
 }
 
 function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof service.AcquireResponseSchema>): void {
