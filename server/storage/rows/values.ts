@@ -250,7 +250,7 @@ export function historyValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value 
     claim.waitUntilUs,
     claim.ttlUs,
     ...grantValues(claim),
-    claim.members === null ? null : text(membersText(claim.members)),
+    claim.members === null ? null : bytesOf(membersText(claim.members)),
     endedAtUs,
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     text(claim.endNote),
