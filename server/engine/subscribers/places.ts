@@ -1,10 +1,10 @@
 // Places in queues. Reads a queue once per lock and round for all of its waiters on this replica, and for all calls
 // that ask. Reports places in rounds over all changed locks, with few reads at once and in slices, so that no crowd
-// delays decisions.
+// delays decisions. The place of a claim for several locks is the one at the lock where most are ahead of it.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
+import { type Claim, keyText, type Member } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
@@ -13,8 +13,9 @@ import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
+import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
-import type { Followers } from "./followers.ts";
+import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
 
 /** A queue as read; finds places by bisection. */
 class Queue {
@@ -92,10 +93,11 @@ class PoolQueue {
     }
   }
 
-  placeOf(key: ClaimKey): Place | null {
-    const place = this.#places.get(keyText(key));
+  placeOf(waiter: Waiter): Place | null {
+    const place = this.#places.get(keyText(waiter));
     if (!place || !this.#lock) return null;
-    const { ahead, permitsAhead, permits } = place;
+    const { ahead, permitsAhead } = place;
+    const permits = permitsOf({ ...waiter, permits: place.permits }, this.#lock);
     const { rate, rateUntilUs, limit, name } = this.#lock;
     const pool = patternOf({ prefix: poolPrefix(name) ?? "" });
     const rateWait = rate &&
@@ -104,8 +106,15 @@ class PoolQueue {
   }
 }
 
-/** A waiter as it was when somebody asked for its place. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels">;
+/** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
+export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
+
+/** The one where most are ahead; of several such, the first. */
+export function longest(places: readonly Place[]): Place | null {
+  let found: Place | null = null;
+  for (const place of places) if (!found || place.ahead > found.ahead) found = place;
+  return found;
+}
 
 export interface PlacesOptions {
   readonly store: {
@@ -127,6 +136,8 @@ export class Places {
   readonly #changed = new Set<bigint>();
   /** Pools whose waiters are to hear their places. */
   readonly #changedPools = new Set<bigint>();
+  /** Claims for several locks that are told their place when those at all of their locks are known. */
+  readonly #incomplete = new Set<FollowedClaim>();
   readonly #stopping = new AbortController();
   /** Places read or reported since the last pause. */
   #sincePause = 0;
@@ -155,21 +166,36 @@ export class Places {
   }
 
   async of(waiter: Waiter, caller?: Caller): Promise<Place | null> {
-    const queue = await this.#queues.get(waiter.lockId, caller);
-    return (
-      queue.placeOf(waiter.ticketNumber) ?? (await this.#placeAtPool(waiter, queue.enteringName, caller))
-    );
+    return longest(await this.atEach(waiter, caller));
+  }
+
+  /** In the queue of each of its locks, or only at the pool where it waits; empty: it does not wait. */
+  async atEach(waiter: Waiter, caller?: Caller): Promise<readonly Place[]> {
+    const { members } = waiter;
+    const rows = rowsOf(waiter);
+    const queues = await Promise.all(rows.map(({ lockId }) => this.#queues.get(lockId, caller)));
+    const [own] = queues as [Queue];
+    if (!own.placeOf(waiter.ticketNumber)) {
+      const place = await this.#placeAtPool(waiter, own.enteringName, caller);
+      return place ? [place] : [];
+    }
+    return rows.flatMap(({ ticketNumber }, at) => {
+      const place = queues[at]?.placeOf(ticketNumber);
+      if (!place) return [];
+      return members ? [{ ...place, waitsFor: (members[at] as Member).name }] : [place];
+    });
   }
 
   /**
-   * At the pool where the waiter was, or another one over the lock: it may have gone on, and the rules that were read last may not
+   * At the pool where the waiter was, or another one over its locks: it may have gone on, and the rules that were read last may not
    * have a pool that was made a moment ago. `lockName` null: no claim of the lock waits at a pool.
    */
   async #placeAtPool(waiter: Waiter, lockName: string | null, caller?: Caller): Promise<Place | null> {
     if (lockName === null) return null;
     const at = waitsAt(waiter);
-    const poolIds = new Set([...(at === null ? [] : [at]), ...poolsOver(lockName, this.#options.rules())]);
-    for (const poolId of poolIds) {
+    const names = waiter.members?.map(({ name }) => name) ?? [lockName];
+    const over = names.flatMap((name) => poolsOver(name, this.#options.rules()));
+    for (const poolId of new Set([...(at === null ? [] : [at]), ...over])) {
       const place = (await this.#pools.get(poolId, caller)).placeOf(waiter);
       if (place) return place;
     }
@@ -205,6 +231,9 @@ export class Places {
         if (queue) await this.#report(lockIds[index] as bigint, queue, additions);
       }
     }
+    for (const { claim, places } of this.#incomplete)
+      for (const { lockId } of rowsOf(claim)) if (!places?.has(lockId)) this.#changed.add(lockId);
+    this.#incomplete.clear();
   }
 
   /** undefined: nothing to report. */
@@ -225,18 +254,37 @@ export class Places {
   /** `additions`: count of followers before the queue was read. */
   async #report(lockId: bigint, queue: Queue, additions: number): Promise<void> {
     await this.#pauseAfter(queue.length);
-    for (const { claim, followers, lastAddition } of this.#options.followers.of(lockId)) {
+    for (const followed of this.#options.followers.of(lockId)) {
       if (this.#stopping.signal.aborted) return;
       // A newer follower may have received a later place elsewhere, so it waits for the next round.
-      if (lastAddition > additions) {
+      if (followed.lastAddition > additions) {
         this.#changed.add(lockId);
         continue;
       }
-      const place =
-        queue.placeOf(claim.ticketNumber) ?? (await this.#placeAtPoolOrNone(claim, queue.enteringName));
-      if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
+      const place = await this.#placeNow(followed, lockId, queue);
+      if (place) for (const follower of followed.followers) follower.placed?.(place, queue.nowUs);
       await this.#pauseAfter(1);
     }
+  }
+
+  /** null: it does not wait any more, or its places at other locks must be read first. */
+  #placeNow(followed: FollowedClaim, lockId: bigint, queue: Queue): Place | null | Promise<Place | null> {
+    const { claim, places } = followed;
+    if (!places || !claim.members)
+      return queue.placeOf(claim.ticketNumber) ?? this.#placeAtPoolOrNone(claim, queue.enteringName);
+    const member = claim.members.find((each) => each.lockId === lockId);
+    const here = member && queue.placeOf(member.ticketNumber);
+    if (!here) {
+      // It has all of its locks. Should it come back to their queues, all of these have changed.
+      places.clear();
+      return this.#placeAtPoolOrNone(claim, queue.enteringName);
+    }
+    places.set(lockId, { ...here, waitsFor: member.name });
+    if (places.size < claim.members.length) {
+      this.#incomplete.add(followed);
+      return null;
+    }
+    return longest(claim.members.flatMap((each) => places.get(each.lockId) ?? []));
   }
 
   async #placeAtPoolOrNone(claim: Waiter, lockName: string | null): Promise<Place | null> {
