@@ -173,7 +173,7 @@ export function spentMessage(claim: Claim, lockName: string): pb.Spent {
   });
 }
 
-/** A claim as everybody may see it: without its secret id. */
+/** A claim as everybody may see it: without its secret id. Its other locks are those that the caller may read: see `shownMembers`. */
 export function claimMessage(claim: Claim, lockName: string, pool = ""): pb.Claim {
   const { grantedAtUs, deadlineUs } = claim;
   const isLive = claim.state !== "ended";

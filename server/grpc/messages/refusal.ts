@@ -13,6 +13,8 @@ import * as messages from "./messages.ts";
 export interface Holders {
   readonly nowUs: number;
   readonly claims: readonly Claim[];
+  /** Of several locks, by their ids; unset: all are of the lock that the answer is about. */
+  readonly lockNames?: ReadonlyMap<bigint, string>;
 }
 
 export function showsHolders(reason: Refused | EndReason): boolean {
@@ -43,7 +45,8 @@ export function refusedMessage(
 
 /**
  * Says how a claim ended that was asked for again or waited for. `holders`: null unless showsHolders. `limit`: the
- * limit now in force, if the claim no longer fits it, or waited in vain because it is 0.
+ * limit now in force, if the claim no longer fits it, or waited in vain because it is 0. `lockName`: of several locks, the one that
+ * this is about.
  */
 export function endedMessage(
   lockName: string,
@@ -51,9 +54,10 @@ export function endedMessage(
   holders: Holders | null,
   limit: EffectiveLimit | null = null,
 ): ClaimEnd {
+  const { permits } = claim.members?.find(({ name }) => name === lockName) ?? claim;
   return {
     ...messages.endMessage(claim),
-    message: `${quoted(lockName)}: ${endedText(claim, claim.endReason as EndReason, limit)}`,
+    message: `${quoted(lockName)}: ${endedText({ ...claim, permits }, claim.endReason as EndReason, limit)}`,
     ...shownHolders(lockName, holders),
     ...(limit && { limit: messages.limitMessage(limit) }),
   };
@@ -74,8 +78,9 @@ const REASONS: Readonly<Record<Refused, RefusalReason>> = {
 /** The fields about holders. `forUs`: how long the refusal stays so at least; by default, until the first lease ends. */
 function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {
   const retryUs = forUs ?? (holders && nextEndUs(holders));
+  const nameOf = ({ lockId }: Claim) => holders?.lockNames?.get(lockId) ?? lockName;
   return {
-    holders: holders?.claims.map((claim) => messages.claimMessage(claim, lockName)) ?? [],
+    holders: holders?.claims.map((claim) => messages.claimMessage(claim, nameOf(claim))) ?? [],
     ...(retryUs !== null && { retryAfter: messages.durationMessage(retryUs) }),
   };
 }

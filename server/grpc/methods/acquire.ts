@@ -127,7 +127,7 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
       if (known) return { outcome: known };
       switch (outcome.kind) {
         case "refused": {
-          const value = await refusalOf(engine, { ...answer, outcome }, ask.permits, call);
+          const value = await refusalOf(engine, { ...answer, outcome }, ask, call);
           return { outcome: { case: "refusal", value } };
         }
         case "ended":
@@ -145,8 +145,10 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
   }
 }
 
-export function askedFor({ mayWait }: AcquireInput) {
-  return { claims: 1, waiters: mayWait ? 1 : 0 };
+/** Each lock of a claim counts: the database counts rows, and a claim for several locks has one at each. */
+export function askedFor({ mayWait, also = [] }: Pick<AcquireInput, "mayWait" | "also">) {
+  const claims = 1 + also.length;
+  return { claims, waiters: mayWait ? claims : 0 };
 }
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
