@@ -13,6 +13,7 @@ import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
+import { longestPlace } from "../views/longest-place.ts";
 import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
 import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
@@ -109,13 +110,6 @@ class PoolQueue {
 /** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
 export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
 
-/** The one where most are ahead; of several such, the first. */
-export function longest(places: readonly Place[]): Place | null {
-  let found: Place | null = null;
-  for (const place of places) if (!found || place.ahead > found.ahead) found = place;
-  return found;
-}
-
 export interface PlacesOptions {
   readonly store: {
     queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]>;
@@ -166,7 +160,7 @@ export class Places {
   }
 
   async of(waiter: Waiter, caller?: Caller): Promise<Place | null> {
-    return longest(await this.atEach(waiter, caller));
+    return longestPlace(await this.atEach(waiter, caller));
   }
 
   /** In the queue of each of its locks, or only at the pool where it waits; empty: it does not wait. */
@@ -284,7 +278,7 @@ export class Places {
       this.#incomplete.add(followed);
       return null;
     }
-    return longest(claim.members.flatMap((each) => places.get(each.lockId) ?? []));
+    return longestPlace(claim.members.flatMap((each) => places.get(each.lockId) ?? []));
   }
 
   async #placeAtPoolOrNone(claim: Waiter, lockName: string | null): Promise<Place | null> {
