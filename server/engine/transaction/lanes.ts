@@ -8,6 +8,9 @@
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks proceed.
+//
+// A command about several locks never waits for a row while it has another: it is tried again from time to time, and nobody
+// else at its locks waits for it.
 
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { ClaimKey } from "../../core/claim.ts";
@@ -19,6 +22,7 @@ import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import type { KnownSets } from "./known-sets.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
 import {
@@ -37,6 +41,7 @@ import {
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
   readonly pools: Pick<PoolsOverNames, "over" | "learn" | "rootOf">;
+  readonly sets: KnownSets;
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
@@ -271,6 +276,11 @@ export class Lanes {
       await this.#meetInTree(asks);
       return;
     }
+    const plain = this.#setApart(asks);
+    if (plain !== asks) {
+      if (plain.byLock.size > 0) await this.#run(plain);
+      return;
+    }
     for (const lock of this.#locksOf(asks)) {
       lock.met();
       // It waits for its own row first, and holds no pool then.
@@ -319,7 +329,7 @@ export class Lanes {
 
   /** Gives the asks to the patient slots. Their commands count as queued until it is over. */
   #wait(all: TransactionAsks, hold: HeldUpAsks["hold"]): void {
-    const left = this.#shed(all);
+    const left = this.#shed(this.#setApart(all));
     if (left.byLock.size === 0) return;
     const sinceMs = performance.now();
     for (const [lockId, asks] of left.byLock) {
@@ -357,6 +367,55 @@ export class Lanes {
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
     this.#fillSlots();
+  }
+
+  /**
+   * Takes out the commands about several locks, to try them again soon, and returns the rest. After an attempt with an unknown
+   * outcome all stay, as they must stay together.
+   */
+  #setApart(all: TransactionAsks): TransactionAsks {
+    const spans = ({ command }: Ask) =>
+      this.#options.sets.spans(command) || (command.verb === "force_release" && all.needed !== undefined);
+    const hasSome = [...all.byLock.values()].some((asks) => asks.some(spans));
+    if (all.earlier.length > 0 || !hasSome) return all;
+    const byLock = new Map<bigint, readonly Ask[]>();
+    for (const [lockId, asks] of all.byLock) {
+      const lock = this.#options.locks.get(lockId);
+      const plain = asks.filter((ask) => !spans(ask));
+      this.#tryLater(lockId, asks.filter(spans));
+      if (plain.length > 0) {
+        byLock.set(lockId, plain);
+        continue;
+      }
+      this.#leaveTree(lock);
+      lock.underWay = null;
+    }
+    this.#goOn();
+    return { byLock, earlier: [] };
+  }
+
+  /** They count as queued meanwhile. The longer they have waited, the longer is the pause. */
+  #tryLater(lockId: bigint, asks: readonly Ask[]): void {
+    const nowMs = performance.now();
+    for (const ask of asks) {
+      const agoMs = nowMs - ask.submittedMs;
+      if (agoMs > ROLLED_BACK.longestMs) {
+        ask.isOver = true;
+        ask.fail(heldUp());
+        continue;
+      }
+      this.#queuedCount += 1;
+      const pauseMs = Math.min(bounds.SPANNING_PAUSE_MS_MAX, bounds.SPANNING_PAUSE_MS_MIN + agoMs / 4);
+      setTimeout(
+        () => {
+          const lock = this.#options.locks.get(lockId);
+          lock.queued.push(ask);
+          this.#queued.add(lock);
+          this.#schedule();
+        },
+        pauseMs * (0.5 + Math.random()),
+      );
+    }
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
