@@ -1,5 +1,6 @@
 // What must be true of each state, and of each step. Judges the rows by what the claims list, and shares with the transactions
 // only the order of a queue.
+import type { Step } from "../exploration/transactions.ts";
 import {
   type Claim,
   type GuardRow,
@@ -10,7 +11,6 @@ import {
   queueOf,
   rankOf,
   type State,
-  type Step,
 } from "./state.ts";
 
 /** The first promise that the step has broken; null: none. */
