@@ -12,7 +12,7 @@ export interface Design<State extends Transacting> extends Rules<State> {
   quietStep(state: State): Step | undefined;
   isLeft(state: State): boolean;
   /** The first broken promise; null: none. */
-  brokenBy(before: State, step: Step, after: State): string | null;
+  brokenBy(before: State, after: State, step: Step): string | null;
 }
 
 export interface Explored {
@@ -36,7 +36,7 @@ export function exploreDesign<State extends Transacting>(design: Design<State>, 
     const before = JSON.parse(name) as State;
     for (const step of design.stepsFrom(before)) {
       const after = afterStep(design, name, step);
-      const promise = design.brokenBy(before, step, after);
+      const promise = design.brokenBy(before, after, step);
       if (promise) return broken(promise, name, step);
       const next = design.nameOf(after);
       if (!cameFrom.has(next)) cameFrom.set(next, { from: name, step });
@@ -67,7 +67,7 @@ function stuckAfter<State extends Transacting>(
     }
     const after = afterStep(design, name, step);
     steps.push(step);
-    const promise = design.brokenBy(before, step, after);
+    const promise = design.brokenBy(before, after, step);
     if (promise) return { promise, steps };
     name = design.nameOf(after);
   }

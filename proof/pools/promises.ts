@@ -14,7 +14,7 @@ import {
 } from "./state.ts";
 
 /** The first promise that the step has broken; null: none. */
-export function brokenBy(before: State, step: Step, after: State): string | null {
+export function brokenBy(before: State, after: State, step: Step): string | null {
   for (const [name, row] of Object.entries(after.rows)) {
     const broken = rowBroken(after, name, row);
     if (broken) return `${broken}: ${name}`;
