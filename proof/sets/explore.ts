@@ -38,7 +38,7 @@ export function explore(world: World, statesMax: number): Explored {
 }
 
 function stepsFrom(world: World, state: State): Step[] {
-  const steps = underWay(state);
+  const steps = [...underWay(state), ...counts(state)];
   const asked = transactions(state);
   if (!world.optimistic) steps.push(...withFaults(state, asked, null));
   else
@@ -72,12 +72,18 @@ function looks(state: State): Step[] {
   return [...found].map((claim) => ["look", ...namesOf(claim)]);
 }
 
+function counts({ rows }: State): Step[] {
+  return Object.entries(rows).flatMap(([pool, { uncounted }]) =>
+    uncounted.map((lock) => ["count", pool, lock]),
+  );
+}
+
 function headOf(state: State, lock: string): Claim[] {
   return queueOf(state, lock).filter((claim) => isWantedAt(state, claim, lock) !== null);
 }
 
 function quietStep(state: State): Step | undefined {
-  const [left] = underWay(state);
+  const [left] = [...underWay(state), ...counts(state)];
   if (left) return left;
   for (const [name, { limit }] of Object.entries(state.rows)) if (limit === 0) return ["set", name, 1];
   const [look] = looks(state);

@@ -8,12 +8,15 @@ import {
   isIn,
   isLive,
   isNew,
+  isPast,
   isPool,
+  isUnder,
   isWantedAt,
   mayGoOn,
   missingAt,
   namesOf,
   neverFits,
+  newRow,
   permitsAt,
   poolsOver,
   queueOf,
@@ -43,6 +46,8 @@ export function apply(state: State, [what, about, ...more]: Step): readonly stri
       return decide(state, namesOf(claim), (draft) => isLive(claim) && end(draft, claim));
     case "look":
       return decide(state, [about, ...more].map(String), () => {});
+    case "count":
+      return count(state, String(about), String(more[0]));
     case "time over":
       claim.isOver = true;
       state.lapses -= 1;
@@ -142,6 +147,8 @@ function goOn(draft: Draft, claim: Claim): void {
 /** Whether the claim has the pool. If not, it waits there now, or has ended. */
 function passes(draft: Draft, claim: Claim, pool: string): boolean {
   const row = lockRow(draft, pool);
+  // Whoever counts the holders of a new pool counts it, too.
+  if (!(pool in claim.levels) && isPast(draft.state, claim, pool)) return true;
   while (missingAt(claim, pool) > 0) {
     if (neverFits(row, missingAt(claim, pool))) {
       end(draft, claim);
@@ -243,8 +250,29 @@ function endAt(draft: Draft, claim: Claim, name: string): void {
 /** Of a lock, or of a pool: the limit of both is in the guard row. */
 function setLimit(state: State, name: string, limit: number): readonly string[] {
   state.changed += 1;
+  if (!state.rows[name]) {
+    const uncounted = Object.keys(state.rows).filter((lock) => !isPool(lock) && isUnder(lock, name));
+    state.rows[name] = { ...newRow(limit), uncounted };
+  }
   return decide(state, isPool(name) ? [] : [name], (draft) => {
     lockRow(draft, name).limit = limit;
+  });
+}
+
+/**
+ * One step of the walk through the locks under a pool that was made while claims hold: each lists the pool, over its limit, too. The
+ * lead of a set may be no lock under the pool, and several of its names may be. So it is counted with all of its rows, once.
+ */
+function count(state: State, pool: string, lock: string): readonly string[] {
+  const here = state.claims.filter((claim) => isLive(claim) && lock in claim.wants);
+  return decide(state, [...new Set([lock, ...here.flatMap(namesOf)])], (draft) => {
+    const row = lockRow(draft, pool);
+    for (const claim of here) {
+      if (!isPast(state, claim, pool) || missingAt(claim, pool) === 0) continue;
+      claim.ranks[pool] ??= row.next++;
+      takePool(draft, claim, pool);
+    }
+    row.uncounted = row.uncounted.filter((name) => name !== lock);
   });
 }
 

@@ -157,6 +157,22 @@ export function missingAt(claim: Claim, pool: string): number {
     breaks: "somebody stays for ever",
   },
   {
+    fault: "counts as holders of a new pool only sets whose lead is under it",
+    file: "model.ts",
+    from: "if (!isPast(state, claim, pool) ||",
+    to: "if (namesOf(claim)[0] !== lock || !isPast(state, claim, pool) ||",
+    world: "the lead is no name",
+    breaks: "it has passed a pool without its permits",
+  },
+  {
+    fault: "counts a set at each of its names under a new pool",
+    file: "model.ts",
+    from: "      if (!isPast(state, claim, pool) || missingAt(claim, pool) === 0) continue;\n",
+    to: "      if (!isPast(state, claim, pool)) continue;\n      row.given += claim.levels[pool] ?? 0;\n",
+    world: "the lead is no name",
+    breaks: "counters are not what the claims have",
+  },
+  {
     fault: "keeps what it has taken for a set that may not wait",
     file: "model.ts",
     from: "  state.rows = before.rows;\n",

@@ -1,11 +1,13 @@
 // What must be true of each state, and of each step. Judges the rows by what the claims have, and shares with the transactions only
 // the order of a queue.
+import type { Step } from "../exploration/transactions.ts";
 import {
   type Claim,
   type ClaimRow,
   type GuardRow,
   isIn,
   isLive,
+  isPast,
   isPool,
   namesOf,
   permitsAt,
@@ -16,13 +18,13 @@ import {
 } from "./state.ts";
 
 /** The first promise that the step has broken; null: none. */
-export function brokenBy(before: State, after: State): string | null {
+export function brokenBy(before: State, after: State, [what]: Step): string | null {
   for (const [name, row] of Object.entries(after.rows)) {
     const broken = rowBroken(after, name, row);
     if (broken) return `${broken}: ${name}`;
   }
   for (const [index, claim] of after.claims.entries()) {
-    const broken = claimBroken(after, claim) ?? grantBroken(before, index, after);
+    const broken = claimBroken(after, claim) ?? (what === "count" ? null : grantBroken(before, index, after));
     if (broken) return `${broken}: claim ${index}`;
   }
   return null;
@@ -68,8 +70,9 @@ function claimBroken(state: State, claim: Claim): string | null {
   if (isEntering !== (at !== null)) return "it waits at a pool and holds, or neither";
   if (!isEntering && !isIn(claim, "held") && Object.keys(levels).length > 0)
     return "it has something and waits, or has ended";
-  if (isIn(claim, "held") && poolsOver(state, claim).some((pool) => levels[pool] !== permitsAt(claim, pool)))
-    return "it holds without its permits of a pool";
+  const whole = poolsOver(state, claim).filter((pool) => state.rows[pool]?.uncounted.length === 0);
+  if (whole.some((pool) => isPast(state, claim, pool) && levels[pool] !== permitsAt(claim, pool)))
+    return "it has passed a pool without its permits";
   if (claim.atOnce && isIn(claim, "waiting", "entering")) return "it waits, and must not";
   return state.claims.some((other) => areCrossed(claim, other))
     ? "two sets stand in another order at another lock"

@@ -15,7 +15,7 @@ export interface World {
     /** Takes all names and pools at once or nothing: a try without waiting. */
     readonly atOnce?: boolean;
   }[];
-  /** The limits that operators set, in this order, each at any time. */
+  /** The limits that operators set, in this order, each at any time. A pool that is not there is made. */
   readonly changes?: readonly (readonly [name: string, limit: number])[];
   /** How many COMMITs have no answer. */
   readonly cuts?: number;
@@ -36,6 +36,8 @@ export interface GuardRow {
   next: number;
   /** The mark `wakes_at`: a server has to look at a claim that is here, with all of its names. */
   isDue: boolean;
+  /** Of a pool that was made while claims hold: the locks under it whose claims are still to be counted. */
+  uncounted: string[];
 }
 
 /** The row of a claim at one of its names. */
@@ -101,7 +103,7 @@ export function permitsAt({ wants }: Claim, name: string): number {
   return sum;
 }
 
-function isUnder(lock: string, pool: string): boolean {
+export function isUnder(lock: string, pool: string): boolean {
   return lock.startsWith(pool.slice(0, -1));
 }
 
@@ -119,6 +121,13 @@ export function missingAt(claim: Claim, pool: string): number {
 export function poolsOver({ rows }: State, claim: Claim): string[] {
   const over = Object.keys(rows).filter((name) => isPool(name) && permitsAt(claim, name) > 0);
   return over.sort((a, b) => b.length - a.length);
+}
+
+/** Whether it came past before the pool was made, so that it does not go back for it. */
+export function isPast(state: State, claim: Claim, pool: string): boolean {
+  if (isIn(claim, "held")) return true;
+  const order = poolsOver(state, claim);
+  return claim.at !== null && order.indexOf(claim.at) > order.indexOf(pool);
 }
 
 /** Who waits here, in order. */
@@ -159,10 +168,13 @@ export function isWantedAt(state: State, claim: Claim, lock: string): "fits" | "
   return row.given + permits <= row.limit ? "fits" : null;
 }
 
+export function newRow(limit: number): GuardRow {
+  return { limit, given: 0, waiting: 0, next: 1, isDue: false, uncounted: [] };
+}
+
 export function firstState({ locks, pools, claims, cuts = 0, lapses = 0 }: World): State {
   const rows: Record<string, GuardRow> = {};
-  for (const [name, limit] of Object.entries({ ...locks, ...pools }))
-    rows[name] = { limit, given: 0, waiting: 0, next: 1, isDue: false };
+  for (const [name, limit] of Object.entries({ ...locks, ...pools })) rows[name] = newRow(limit);
   return {
     claims: claims.map(({ wants, atOnce = false }) => {
       return { wants, atOnce, rows: {}, at: null, levels: {}, ranks: {}, isOver: false };

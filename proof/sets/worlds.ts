@@ -96,6 +96,14 @@ export const SMALL: readonly World[] = [
     ],
   },
   {
+    name: "a pool is made while sets hold and wait, and the lead is no name under it",
+    locks: { b: 1, "p/x": 2, "p/y": 1 },
+    pools: { "*": 3 },
+    claims: [{ wants: { b: 1, "p/x": 1, "p/y": 1 } }, { wants: { "p/x": 1, b: 1 } }],
+    changes: [["p/*", 2]],
+    lapses: 1,
+  },
+  {
     name: "a heavy set that never fits a lowered pool",
     locks: { "p/x": 2, "p/y": 1 },
     pools: { "p/*": 3 },
@@ -212,6 +220,23 @@ export const LARGE: readonly World[] = [
       ["q/*", 2],
       ["p/*", 2],
     ],
+    lapses: 1,
+  },
+  {
+    name: "two pools are made while sets hold and wait at a wider one",
+    locks: { "p/x": 2, "q/x": 2, b: 1 },
+    pools: { "*": 2 },
+    claims: [
+      { wants: { "q/x": 1, "p/x": 1 } },
+      { wants: { "p/x": 1, "q/x": 1 } },
+      { wants: { b: 1, "p/x": 1 } },
+    ],
+    changes: [
+      ["p/*", 1],
+      ["q/*", 1],
+      ["*", 4],
+    ],
+    cuts: 1,
     lapses: 1,
   },
   {
