@@ -109,6 +109,7 @@ export function connect(options: EngineOptions) {
   const lanes = new Lanes({
     ...{ ...waking, store: checked, background, returned, lanes: options.lanes, isTraced: options.isTraced },
     patientSlots: store.patientSlots,
+    waitForRows: (lockIds) => store.waitForRows(lockIds),
     queuedMax: options.commandsQueuedMax,
   });
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });

@@ -35,6 +35,13 @@ export class KnownSets {
     return "ref" in command && this.membersOf(command.ref) !== undefined;
   }
 
+  /** The locks beside its own. */
+  spannedBy(command: Command): readonly bigint[] {
+    if (command.verb === "acquire") return command.also?.map(({ lockId }) => lockId) ?? [];
+    const keys = "ref" in command ? [command.ref] : command.verb === "advance" ? (command.claims ?? []) : [];
+    return keys.flatMap((key) => this.membersOf(key)?.map(({ lockId }) => lockId) ?? []);
+  }
+
   membersOf(claim: ClaimKey): readonly ClaimKey[] | undefined {
     return this.#members.size === 0 ? undefined : this.#members.get(keyText(claim));
   }

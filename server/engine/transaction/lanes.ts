@@ -12,11 +12,12 @@
 // A command about several locks never waits for a row while it has another: it is tried again from time to time, and nobody
 // else at its locks waits for it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
-import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
+import { isRowLocked, ROW_LOCKED, type Store, StoreError } from "../../storage/store.ts";
 import type { AnswerTo } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
@@ -42,6 +43,7 @@ export interface LanesOptions extends Deciding {
   readonly locks: Locks;
   readonly pools: Pick<PoolsOverNames, "over" | "learn" | "rootOf">;
   readonly sets: KnownSets;
+  readonly waitForRows: Store["waitForRows"];
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
@@ -69,6 +71,7 @@ export class Lanes {
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
   #busy = 0;
+  #waitingForRows = 0;
   /** When one client last had more queued than a transaction takes while others waited, too. */
   #crowdedMs = Number.NEGATIVE_INFINITY;
   #scheduled = false;
@@ -189,7 +192,13 @@ export class Lanes {
         if ((ownTrees.get(tree) ?? state) !== state) continue;
         ownTrees.set(tree, state);
       }
-      if (state === "free") {
+      // Those about several locks have waited until the rows were free, and wait for none in a slot.
+      const spanning = state === "free" ? [] : this.#takeSpanning(lock);
+      if (spanning.length > 0) {
+        this.#enterTree(lock, tree);
+        room -= spanning.length;
+        taken.set(lock.id, spanning);
+      } else if (state === "free") {
         this.#enterTree(lock, tree);
         const part = this.#takeOf(lock, room);
         room -= part.length;
@@ -241,6 +250,17 @@ export class Lanes {
     this.#queuedCount -= part.length;
     lock.underWay = IN_LANE;
     return part;
+  }
+
+  #takeSpanning(lock: LockEntry): Ask[] {
+    const { sets } = this.#options;
+    const spanning = lock.queued.filter(({ command }) => sets.spans(command));
+    if (spanning.length === 0) return spanning;
+    lock.queued = lock.queued.filter(({ command }) => !sets.spans(command));
+    if (lock.queued.length === 0) this.#queued.delete(lock);
+    this.#queuedCount -= spanning.length;
+    lock.underWay = IN_LANE;
+    return spanning;
   }
 
   /** `isLane`: this is all that the lane does. */
@@ -394,28 +414,36 @@ export class Lanes {
     return { byLock, earlier: [] };
   }
 
-  /** They count as queued meanwhile. The longer they have waited, the longer is the pause. */
+  /**
+   * Tries again when the rows have been free. They count as queued meanwhile. Few of them wait for rows at a time, and others for
+   * a moment.
+   */
   #tryLater(lockId: bigint, asks: readonly Ask[]): void {
-    const nowMs = performance.now();
     for (const ask of asks) {
-      const agoMs = nowMs - ask.submittedMs;
-      if (agoMs > ROLLED_BACK.longestMs) {
+      if (performance.now() - ask.submittedMs > ROLLED_BACK.longestMs) {
         ask.isOver = true;
         ask.fail(heldUp());
         continue;
       }
       this.#queuedCount += 1;
-      const pauseMs = Math.min(bounds.SPANNING_PAUSE_MS_MAX, bounds.SPANNING_PAUSE_MS_MIN + agoMs / 4);
-      setTimeout(
-        () => {
-          const lock = this.#options.locks.get(lockId);
-          lock.queued.push(ask);
-          this.#queued.add(lock);
-          this.#schedule();
-        },
-        pauseMs * (0.5 + Math.random()),
-      );
+      void this.#untilFree([lockId, ...this.#options.sets.spannedBy(ask.command)]).then(() => {
+        const lock = this.#options.locks.get(lockId);
+        lock.queued.push(ask);
+        this.#queued.add(lock);
+        this.#schedule();
+      });
     }
+  }
+
+  /** Never rejects: whoever tries again finds out. */
+  async #untilFree(lockIds: readonly bigint[]): Promise<void> {
+    if (this.#waitingForRows >= this.#options.patientSlots) {
+      await sleep(bounds.SPANNING_PAUSE_MS * (0.5 + Math.random()));
+      return;
+    }
+    this.#waitingForRows += 1;
+    await this.#options.waitForRows([...new Set(lockIds)]).catch(() => sleep(bounds.SPANNING_PAUSE_MS));
+    this.#waitingForRows -= 1;
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
