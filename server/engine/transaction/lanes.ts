@@ -71,7 +71,6 @@ export class Lanes {
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
   #busy = 0;
-  #waitingForRows = 0;
   /** When one client last had more queued than a transaction takes while others waited, too. */
   #crowdedMs = Number.NEGATIVE_INFINITY;
   #scheduled = false;
@@ -192,13 +191,9 @@ export class Lanes {
         if ((ownTrees.get(tree) ?? state) !== state) continue;
         ownTrees.set(tree, state);
       }
-      // Those about several locks have waited until the rows were free, and wait for none in a slot.
-      const spanning = state === "free" ? [] : this.#takeSpanning(lock);
-      if (spanning.length > 0) {
-        this.#enterTree(lock, tree);
-        room -= spanning.length;
-        taken.set(lock.id, spanning);
-      } else if (state === "free") {
+      if (state !== "free") this.#setSpanningApart(lock);
+      if (lock.queued.length === 0) continue;
+      if (state === "free") {
         this.#enterTree(lock, tree);
         const part = this.#takeOf(lock, room);
         room -= part.length;
@@ -252,15 +247,15 @@ export class Lanes {
     return part;
   }
 
-  #takeSpanning(lock: LockEntry): Ask[] {
+  /** Commands about several locks wait for no row in a slot. */
+  #setSpanningApart(lock: LockEntry): void {
     const { sets } = this.#options;
     const spanning = lock.queued.filter(({ command }) => sets.spans(command));
-    if (spanning.length === 0) return spanning;
+    if (spanning.length === 0) return;
     lock.queued = lock.queued.filter(({ command }) => !sets.spans(command));
     if (lock.queued.length === 0) this.#queued.delete(lock);
     this.#queuedCount -= spanning.length;
-    lock.underWay = IN_LANE;
-    return spanning;
+    void this.#runApart(lock.id, spanning);
   }
 
   /** `isLane`: this is all that the lane does. */
@@ -402,7 +397,8 @@ export class Lanes {
     for (const [lockId, asks] of all.byLock) {
       const lock = this.#options.locks.get(lockId);
       const plain = asks.filter((ask) => !spans(ask));
-      this.#tryLater(lockId, asks.filter(spans));
+      const spanning = asks.filter(spans);
+      if (spanning.length > 0) void this.#runApart(lockId, spanning);
       if (plain.length > 0) {
         byLock.set(lockId, plain);
         continue;
@@ -415,35 +411,38 @@ export class Lanes {
   }
 
   /**
-   * Tries again when the rows have been free. They count as queued meanwhile. Few of them wait for rows at a time, and others for
-   * a moment.
+   * Tries again when the rows have been free, and then waits for them, which another transaction holds at most for a moment. They
+   * count as queued meanwhile.
    */
-  #tryLater(lockId: bigint, asks: readonly Ask[]): void {
-    for (const ask of asks) {
-      if (performance.now() - ask.submittedMs > ROLLED_BACK.longestMs) {
-        ask.isOver = true;
-        ask.fail(heldUp());
-        continue;
-      }
-      this.#queuedCount += 1;
-      void this.#untilFree([lockId, ...this.#options.sets.spannedBy(ask.command)]).then(() => {
-        const lock = this.#options.locks.get(lockId);
-        lock.queued.push(ask);
-        this.#queued.add(lock);
-        this.#schedule();
-      });
+  async #runApart(lockId: bigint, list: readonly Ask[]): Promise<void> {
+    const asks: TransactionAsks = { byLock: new Map([[lockId, list]]), earlier: [] };
+    const sinceMs = performance.now();
+    const lockIds = [lockId, ...list.flatMap(({ command }) => this.#options.sets.spannedBy(command))];
+    this.#queuedCount += list.length;
+    for (let isOver = false; !isOver; ) {
+      await this.#untilFree(lockIds, performance.now() - sinceMs);
+      const ended = await commitAsks(asks, false, this.#options).then(
+        (attempt) => ({ attempt }),
+        (error: unknown) => ({ error }),
+      );
+      isOver = true;
+      if ("attempt" in ended) this.#answer(asks, ended.attempt);
+      else if (!isRowLocked(ended.error)) this.#fail(asks, ended.error);
+      else if (performance.now() - sinceMs > ROLLED_BACK.longestMs)
+        this.#fail(asks, unavailable(ended.error));
+      else isOver = false;
     }
+    this.#queuedCount -= list.length;
+    this.#goOn();
   }
 
   /** Never rejects: whoever tries again finds out. */
-  async #untilFree(lockIds: readonly bigint[]): Promise<void> {
-    if (this.#waitingForRows >= this.#options.patientSlots) {
-      await sleep(bounds.SPANNING_PAUSE_MS * (0.5 + Math.random()));
-      return;
-    }
-    this.#waitingForRows += 1;
-    await this.#options.waitForRows([...new Set(lockIds)]).catch(() => sleep(bounds.SPANNING_PAUSE_MS));
-    this.#waitingForRows -= 1;
+  async #untilFree(lockIds: readonly bigint[], agoMs: number): Promise<void> {
+    const pauseMs = Math.min(agoMs / 4, bounds.APART_PAUSE_MS_MAX);
+    const startedMs = performance.now();
+    await this.#options.waitForRows([...new Set(lockIds)]).catch(() => {});
+    // If nobody holds these, somebody holds rows of their claims.
+    if (performance.now() - startedMs < pauseMs) await sleep(pauseMs * (0.5 + Math.random()));
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
@@ -482,12 +481,20 @@ export class Lanes {
 
   #done(asks: TransactionAsks, attempt: Attempt): void {
     this.#release(asks);
-    this.#options.health.committed(asks.byLock);
-    this.#options.subscribers.answer(asks.byLock, attempt);
+    this.#answer(asks, attempt);
+  }
+
+  #answer({ byLock }: TransactionAsks, attempt: Attempt): void {
+    this.#options.health.committed(byLock);
+    this.#options.subscribers.answer(byLock, attempt);
   }
 
   #failed(asks: TransactionAsks, error: unknown): void {
     this.#release(asks);
+    this.#fail(asks, error);
+  }
+
+  #fail(asks: TransactionAsks, error: unknown): void {
     this.#options.health.failed(giveUp(asks, error), asks.byLock);
   }
 
