@@ -36,6 +36,8 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 export const PRINCIPALS_REMEMBERED_MAX = 10_000;
 /** Locks whose names, ids and last tokens a server remembers apart from their rows, at about 400 bytes each. */
 export const LOCKS_REMEMBERED_MAX = 50_000;
+/** Claims for several locks whose rows a server remembers, at about 2 kB each. */
+export const SETS_REMEMBERED_MAX = 5_000;
 /** Names resolved together, and names that wait to be resolved: as many as commands may wait by default. */
 export const RESOLVE_NAMES_MAX = 200;
 export const RESOLVE_QUEUED_MAX = 10_000;

@@ -38,6 +38,7 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
+import type { Waiter } from "./subscribers/places.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { changePool } from "./transaction/pool-limits.ts";
 import { promised } from "./transaction/transaction.ts";
@@ -137,6 +138,7 @@ export class Engine {
         name: input.name,
         mode: input.mode,
         permits: input.permits,
+        also: input.also?.map((wanted) => ({ ...wanted, lockId: 0n })),
         ttlUs: input.ttlUs,
         requestId:
           requestId === ""
@@ -277,8 +279,8 @@ export class Engine {
   }
 
   /** The place of a waiter; null: the claim does not wait. Many calls for one lock share one read. */
-  place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
-    return withoutRepeating(() => this.#parts.subscribers.places.of(key, caller));
+  place(waiter: Waiter, caller?: Caller): Promise<Place | null> {
+    return withoutRepeating(() => this.#parts.subscribers.places.of(waiter, caller));
   }
 
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */

@@ -15,6 +15,7 @@ import { Subscribers, type SubscribersOptions } from "./subscribers/subscribers.
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
+import { KnownSets } from "./transaction/known-sets.ts";
 import { Lanes, type LanesOptions } from "./transaction/lanes.ts";
 import { LockIds, type LockIdsOptions } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
@@ -68,6 +69,7 @@ export function connect(options: EngineOptions) {
   const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
   const base = { store, policy, replica, observer, onFailure, health, locks, checked, submit, poke };
   const pools = new PoolsOverNames();
+  const sets = new KnownSets();
   const rulesInForce = new RulesInForce({ ...base, entry: options.replica });
   const advances = new Advances(base);
   const looks = new Looks(base);
@@ -85,7 +87,7 @@ export function connect(options: EngineOptions) {
     pollIntervalMs,
   });
   const { followers } = subscribers;
-  const waking = { ...base, pools, rulesInForce, advances, subscribers, followers, turns };
+  const waking = { ...base, pools, sets, rulesInForce, advances, subscribers, followers, turns };
   const detachments = new Detachments(waking);
   const returned = new ReturnedWaiters(waking);
   const poolCounts = new PoolCounts(waking);

@@ -34,7 +34,7 @@ test("only a few of them are read at once, and all are answered", async () => {
   );
   const answers = held.flatMap(({ lockId }) => [
     engine.holders(lockId),
-    engine.place({ lockId, ticketNumber: 1n }),
+    engine.place({ lockId, ticketNumber: 1n, levels: null }),
   ]);
   expect(await Promise.all(answers)).toHaveLength(2 * LOCKS);
   expect(most).toBeLessThanOrEqual(store.readers);

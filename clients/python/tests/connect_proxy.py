@@ -52,12 +52,16 @@ class ConnectProxy:
         thread.start()
 
     def _answer(self, client: socket.socket) -> None:
+        try:
+            self._answer_while_open(client)
+        except OSError:
+            # The client hung up, or the test is over and has closed the socket.
+            return
+
+    def _answer_while_open(self, client: socket.socket) -> None:
         head = b""
         while b"\r\n\r\n" not in head:
-            try:
-                part = client.recv(1)
-            except OSError:
-                return
+            part = client.recv(1)
             if not part:
                 return
             head += part

@@ -4,11 +4,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type ClaimKey, keyText } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
-import { poolPrefix, poolsOver } from "../../core/pools.ts";
+import { poolPrefix, poolsOver, waitsAt } from "../../core/pools.ts";
 import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -104,6 +104,9 @@ class PoolQueue {
   }
 }
 
+/** A waiter as it was when somebody asked for its place. */
+export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels">;
+
 export interface PlacesOptions {
   readonly store: {
     queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]>;
@@ -151,16 +154,23 @@ export class Places {
     return this.#rounds.stop();
   }
 
-  async of(key: ClaimKey, caller?: Caller): Promise<Place | null> {
-    const queue = await this.#queues.get(key.lockId, caller);
-    return queue.placeOf(key.ticketNumber) ?? (await this.#placeAtPool(key, queue.enteringName, caller));
+  async of(waiter: Waiter, caller?: Caller): Promise<Place | null> {
+    const queue = await this.#queues.get(waiter.lockId, caller);
+    return (
+      queue.placeOf(waiter.ticketNumber) ?? (await this.#placeAtPool(waiter, queue.enteringName, caller))
+    );
   }
 
-  /** `lockName` null: no claim of the lock waits at a pool. */
-  async #placeAtPool(key: ClaimKey, lockName: string | null, caller?: Caller): Promise<Place | null> {
+  /**
+   * At the pool where the waiter was, or another one over the lock: it may have gone on, and the rules that were read last may not
+   * have a pool that was made a moment ago. `lockName` null: no claim of the lock waits at a pool.
+   */
+  async #placeAtPool(waiter: Waiter, lockName: string | null, caller?: Caller): Promise<Place | null> {
     if (lockName === null) return null;
-    for (const poolId of poolsOver(lockName, this.#options.rules())) {
-      const place = (await this.#pools.get(poolId, caller)).placeOf(key);
+    const at = waitsAt(waiter);
+    const poolIds = new Set([...(at === null ? [] : [at]), ...poolsOver(lockName, this.#options.rules())]);
+    for (const poolId of poolIds) {
+      const place = (await this.#pools.get(poolId, caller)).placeOf(waiter);
       if (place) return place;
     }
     return null;
@@ -229,7 +239,7 @@ export class Places {
     }
   }
 
-  async #placeAtPoolOrNone(claim: ClaimKey, lockName: string | null): Promise<Place | null> {
+  async #placeAtPoolOrNone(claim: Waiter, lockName: string | null): Promise<Place | null> {
     try {
       return await this.#placeAtPool(claim, lockName);
     } catch (error) {

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
-import { type Claim, type ClaimKey, isEntering, roomOf, sameSecret } from "../../core/claim.ts";
+import { type Claim, isEntering, roomOf, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import {
   type EffectiveLimit,
@@ -27,6 +27,7 @@ import { exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
+import type { Waiter } from "../subscribers/places.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
 import { poolRowsOver, poolView } from "./pool-views.ts";
 import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
@@ -41,7 +42,7 @@ export interface ExplainingOptions {
   readonly nowUs: () => number;
   readonly subscribers: {
     /** The place of a waiter; null: it does not wait. */
-    readonly places: { of(key: ClaimKey, caller: Caller | undefined): Promise<Place | null> };
+    readonly places: { of(waiter: Waiter, caller: Caller | undefined): Promise<Place | null> };
   };
   /** Nothing is granted before this time, because of a fail-over. */
   readonly checked: { readonly grantsFromUs: number };

@@ -21,18 +21,20 @@ export function showsHolders(reason: Refused | EndReason): boolean {
 
 /** Says why a request left no claim behind. `holders`: null unless showsHolders. */
 export function refusedMessage(
-  lockName: string,
+  firstName: string,
   refused: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const { rate } = refused;
+  const { rate, at } = refused;
+  const lockName = at?.lockName ?? firstName;
   const isByPool = refused.limit.source === "pool" && Number.isFinite(refused.limit.limit);
   const byLimit = isByPool || refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
   return create(RefusalSchema, {
     reason: REASONS[refused.reason],
     message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
+    lockName: at?.lockName ?? "",
     ...shownHolders(lockName, holders, refused.forUs),
     ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
     ...(rate && { rate: messages.rateInForceMessage(rate) }),

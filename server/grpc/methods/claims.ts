@@ -103,8 +103,9 @@ export async function refusalOf(
   call: Call,
 ): Promise<Refusal> {
   const { outcome, lockName, nowUs } = answer;
+  const at = outcome.at ?? answer;
   const known = outcome.holders && { nowUs, claims: outcome.holders };
-  const holders = await holdersFor(engine, answer, outcome.reason, call, known);
+  const holders = await holdersFor(engine, at, outcome.reason, call, known);
   const { limit, rate } = outcome;
   const shown = { ...outcome, limit: shownLimit(call, limit), ...(rate && { rate: shownLimit(call, rate) }) };
   return refusedMessage(lockName, shown, permits, holders);

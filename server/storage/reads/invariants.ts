@@ -12,6 +12,7 @@ import {
   countersFromRow,
   levelsOf,
   limitRuleFromRow,
+  membersOf,
   numberOrNull,
   type Row,
   textOf,
@@ -29,7 +30,18 @@ const COUNTED =
   );
 
 const LIVE = claimsIn(
-  ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id", "levels"],
+  [
+    "ticket_number",
+    "state",
+    "mode",
+    "permits",
+    "fencing_token",
+    "ttl",
+    "deadline",
+    "request_id",
+    "levels",
+    "members",
+  ],
   ["holder", "claim"],
 );
 /** Permits that a claim of LIVE takes of its lock and of each pool. */
@@ -37,15 +49,15 @@ const ROOM = "(CASE WHEN ttl = 0 THEN 0 ELSE permits END)";
 /** The guard rows of pools have no claims of their own. */
 const IS_POOL = `(l.name >= x'${POOLS.from.toString("hex")}' AND l.name < x'${POOLS.below.toString("hex")}')`;
 /** Whether a claim of LIVE has its own lock, and waits at a pool. */
-const ENTERS = "(state = 1 AND pool_id IS NOT NULL)";
+const ENTERS = `(state = 1 AND place = ${HELD_PLACE})`;
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
     holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")},
-      NULL AS pool_id FROM rowlock_lock WHERE holder_state <> 0`,
-    claim: `SELECT lock_id, ${columns.join(", ")}, pool_id FROM rowlock_claim`,
+      NULL AS place FROM rowlock_lock WHERE holder_state <> 0`,
+    claim: `SELECT lock_id, ${columns.join(", ")}, place FROM rowlock_claim`,
     history: `SELECT lock_id, ${columns.join(", ")}, NULL FROM rowlock_history`,
   };
   return `(${tables.map((table) => from[table]).join(" UNION ALL ")})`;
@@ -149,7 +161,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "deadlines",
     sql: `SELECT l.name, c.ticket_number FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL)`,
+      WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL) AND c.members IS NULL`,
     message: ([name, ticket]) => `Claim ${ticket} of ${lockNamed(name)} must expire but has no deadline.`,
   },
   {
@@ -174,7 +186,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "places",
     sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
+      WHERE c.members IS NULL AND c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
     message: ([name, place, state, ticket]) =>
       `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 1 ? "waits" : "holds"}, but its place is ${place}.`,
   },
@@ -235,12 +247,12 @@ const POOL_ROWS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE ${IS_POOL}`;
 /** Claims that list levels, in pages. The values are the key of the last one; each row ends with its own. */
 const LISTED: readonly (readonly [sql: string, first: Readonly<Record<string, bigint>>])[] = [
   [
-    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.id FROM rowlock_lock l
+    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.holder_members, l.id, l.id FROM rowlock_lock l
       WHERE l.id > :lockId AND l.holder_state <> 0 AND l.holder_levels IS NOT NULL ORDER BY l.id LIMIT ${CHECK_PAGE}`,
     { lockId: 0n },
   ],
   [
-    `SELECT c.levels, c.permits, c.ttl, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
+    `SELECT c.levels, c.permits, c.ttl, c.members, c.lock_id, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
       AND (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`,
     { lockId: 0n, place: 0n, ticketNumber: 0n },
   ],
@@ -264,7 +276,7 @@ const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits, c.ttl
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
     (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
-  WHERE l.id > :after AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
+  WHERE l.id > :after AND l.waiting > 0 AND c.members IS NULL AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= :atUs)
     AND l.wakes_at IS NULL AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND r.not_before > :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > :atUs OR l.decided_at < m.grants_from)
@@ -333,9 +345,10 @@ function* checkPools(findings: Finding[], max: number): Steps<void> {
   for (const [sql, first] of LISTED) {
     for (let after: PageKey = first; ; ) {
       const page = yield* rowsOf("check_pools", [sql, after]);
-      for (const [levels, permits, ttl] of page) {
-        const room = roomOf({ permits: Number(permits), ttlUs: numberOrNull(ttl ?? null) });
-        for (const { poolId, state } of levelsOf(textOf(levels))) {
+      for (const [levels, permits, ttl, members = null, lockId] of page) {
+        if (members !== null && membersOf(textOf(members))[0]?.lockId !== bigintOf(lockId)) continue;
+        for (const { poolId, state, permits: sum = Number(permits) } of levelsOf(textOf(levels))) {
+          const room = roomOf({ permits: sum, ttlUs: numberOrNull(ttl ?? null) });
           const count = counts.get(poolId);
           if (count && state === "has") {
             count.given += room;

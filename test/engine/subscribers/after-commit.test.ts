@@ -47,7 +47,10 @@ async function answered({ subscribers }: ReturnType<typeof scene>, ...commands: 
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
   const batch = new Attempt(asks, roomy, []);
   const transacting = store.transact(
-    batch.plan({ hasQueue: () => false, nameOf: () => null, poolsOver: () => [] }, true),
+    batch.plan(
+      { hasQueue: () => false, nameOf: () => null, poolsOver: () => [], membersOf: () => undefined },
+      true,
+    ),
     (loaded) => batch.decide(loaded),
   );
   await store.at(0).commit();

@@ -2,9 +2,11 @@
 
 import { afterEach, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import { poolName } from "../../../server/core/pools.ts";
 import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
 import { Places } from "../../../server/engine/subscribers/places.ts";
+import { FREE_LOCK } from "../../support/claims.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -165,4 +167,30 @@ test("a queue that cannot be read is reported, and followers of other locks are 
   }
   await toldSoMany(1);
   expect(failed).toEqual([["places", expect.objectContaining({ message: "A fault made by a test." })]]);
+});
+
+test("the place at a pool is found before this server has read a rule of the pool", async () => {
+  const own = { ...FREE_LOCK, id: 7n, name: "ai/a", entering: 1 };
+  const pool = { ...FREE_LOCK, id: 8n, name: poolName("ai/"), waiting: 2 };
+  const waiter = {
+    lockId: 7n,
+    ticketNumber: 1n,
+    levels: [{ poolId: 8n, rank: 2n, state: "waits" as const }],
+  };
+  const places = new Places({
+    store: {
+      queue: async () => ({ nowUs: 0, lock: own, places: [] }),
+      poolQueue: async () => ({
+        ...{ nowUs: 0, lock: pool },
+        places: [
+          { lockId: 6n, ticketNumber: 9n, permits: 3 },
+          { ...waiter, permits: 1 },
+        ],
+      }),
+    },
+    rules: () => [],
+    followers: new Followers(),
+    onFailure() {},
+  });
+  expect(await places.of(waiter)).toEqual({ ahead: 1, permitsAhead: 3, queueLength: 2, pool: "ai/*" });
 });

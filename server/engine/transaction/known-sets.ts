@@ -1,0 +1,27 @@
+// The rows of claims for several locks that this server has decided about, so that its next decision about one of them reads
+// all of them at once. A decision that misses some says so, and begins anew.
+
+import { type ClaimKey, keyText } from "../../core/claim.ts";
+import type { Decided } from "../../core/decide-batch.ts";
+import { RecentMap } from "../../core/recent-map.ts";
+import { SETS_REMEMBERED_MAX } from "../engine-bounds.ts";
+
+export class KnownSets {
+  readonly #members = new RecentMap<string, readonly ClaimKey[]>(SETS_REMEMBERED_MAX);
+
+  /** Call after a commit, with what it decided. */
+  learn(decided: ReadonlyMap<bigint, Decided>): void {
+    for (const { outcomes } of decided.values()) {
+      for (const outcome of outcomes) {
+        const claim = outcome !== undefined && "claim" in outcome ? outcome.claim : null;
+        if (claim === null || claim.members === null) continue;
+        if (claim.state === "ended") this.#members.delete(keyText(claim));
+        else this.#members.set(keyText(claim), claim.members);
+      }
+    }
+  }
+
+  membersOf(claim: ClaimKey): readonly ClaimKey[] | undefined {
+    return this.#members.size === 0 ? undefined : this.#members.get(keyText(claim));
+  }
+}
