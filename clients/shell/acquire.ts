@@ -2,7 +2,7 @@
 // the leases by the ids that these commands print.
 
 import { setImmediate } from "node:timers/promises";
-import { CAPTURE_MAX } from "../../server/core/bounds.ts";
+import { CAPTURE_MAX, FURTHER_LOCKS_MAX } from "../../server/core/bounds.ts";
 import type {
   Captured,
   CaptureOptions,
@@ -34,7 +34,7 @@ import { jsonLine, said, shellQuoted, shown, timeWords } from "./print.ts";
 import { type Interruption, take, unlessInterrupted } from "./take.ts";
 
 const ALSO_HELP = `
---also names further locks, at most 7: all are taken at once, or none. Each is taken with one permit; write b:permits=2 for
+--also names further locks, at most ${FURTHER_LOCKS_MAX}: all are taken at once, or none. Each is taken with one permit; write b:permits=2 for
 two, and b:shared or b:exclusive to take it as a reader or a writer. --shared, --exclusive and --permits are about the first
 lock, whose name and token are in ROWLOCK_NAME and ROWLOCK_TOKEN. ROWLOCK_TOKENS has the tokens of all by name, as JSON.
 While this waits for one of them, it holds none, but nobody passes it where it is first: bound it by --wait.

@@ -7,6 +7,7 @@ import {
   ATTEMPTS_MAX,
   DELAY_US_MAX,
   DURATION_US_MAX,
+  FURTHER_LOCKS_MAX,
   NAME_BYTES_MAX,
   PERMITS_MAX,
   STATUS_BYTES_MAX,
@@ -89,6 +90,8 @@ export function addStatus(text: string, statuses: readonly string[] = []): reado
 
 /** For a flag that may be repeated. */
 function addAlso(text: string, also: readonly FurtherLock[] = []): readonly FurtherLock[] {
+  if (also.length === FURTHER_LOCKS_MAX)
+    throw new InvalidArgumentError(`there are more than ${FURTHER_LOCKS_MAX}: use fewer`);
   const { name, mode, permits } = writtenLock(text);
   // After a fault of the flag before, `also` is an empty text.
   if ([...also].some((other) => other.name === name))

@@ -56,6 +56,7 @@ describe("further locks", () => {
     [["--also", "gpu:permits=0"], /--also "gpu:permits=0": write a whole number from 1 to/],
     [["--also", "etl/*"], /this would be the name of one lock/],
     [["--also", ""], /--also "": it is empty/],
+    [[..."bcdefghi"].flatMap((name) => ["--also", name]), /--also "i": there are more than 7: use fewer/],
   ])("that cannot be are told before a server is asked: %j", async (flags, words) => {
     for (const line of [
       ["run", "a", ...flags, "--", "true"],
