@@ -80,24 +80,17 @@ func claimedLocksOf(also []*rowlockv1.ClaimedLock) []ClaimedLock {
 	return locks
 }
 
-// names are those of all locks of the lease.
-func (l *heldLease) names() []string {
-	names := []string{l.lockName}
-	for _, lock := range l.also {
-		names = append(names, lock.LockName)
-	}
-	return names
+// has reports whether the lease is on this lock.
+func (l *heldLease) has(name string) bool {
+	return l.lockName == name || slices.ContainsFunc(l.also, func(lock ClaimedLock) bool { return lock.LockName == name })
 }
 
-// hasOneOf is the first of these locks that the lease has, and whether it has one.
-func (l *heldLease) hasOneOf(names []string) (string, bool) {
-	own := l.names()
-	for _, name := range names {
-		if slices.Contains(own, name) {
-			return name, true
-		}
+// firstOf is the first of these locks that the lease has; "" if it has none.
+func (l *heldLease) firstOf(names []string) string {
+	if at := slices.IndexFunc(names, l.has); at >= 0 {
+		return names[at]
 	}
-	return "", false
+	return ""
 }
 
 // Tokens returns the fencing token of each lock of the claim, by its name: of one lock, unless the claim was made with
@@ -115,9 +108,9 @@ func (l *Lock) Tokens() map[string]uint64 {
 func (l *Lock) TokenOf(name string) (uint64, error) {
 	token, isHeld := l.Tokens()[name]
 	if !isHeld {
-		var own []string
-		for _, each := range l.lease.names() {
-			own = append(own, fmt.Sprintf("%q", each))
+		own := []string{fmt.Sprintf("%q", l.lease.lockName)}
+		for _, lock := range l.lease.also {
+			own = append(own, fmt.Sprintf("%q", lock.LockName))
 		}
 		return 0, mistake("name", fmt.Sprintf("%q is no lock of this claim, which has %s", name, strings.Join(own, ", ")))
 	}

@@ -3,6 +3,8 @@
 package rowlock
 
 import (
+	"slices"
+
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -40,7 +42,7 @@ func (l *heldLocks) find(leaseID string) *Lock {
 func (l *heldLocks) ofOneOf(names []string) (oldest *heldLease) {
 	for _, own := range l.byID {
 		lease := own.lease
-		if _, has := lease.hasOneOf(names); has && lease.state() != Lost && (oldest == nil || lease.toldAt < oldest.toldAt) {
+		if slices.ContainsFunc(names, lease.has) && lease.state() != Lost && (oldest == nil || lease.toldAt < oldest.toldAt) {
 			oldest = lease
 		}
 	}

@@ -54,8 +54,7 @@ func (c *Client) carriedBy(ctx context.Context, names []string) *heldLease {
 
 // Value adds the lease to the values of the parent, unless it is over.
 func (c *lockContext) Value(key any) any {
-	asked, _ := key.(carries)
-	if _, has := c.lease.hasOneOf([]string{asked.name}); has && asked.turns == c.lease.turns {
+	if asked, is := key.(carries); is && asked.turns == c.lease.turns && c.lease.has(asked.name) {
 		isOver := false
 		c.lease.turns.take(func() { isOver = c.lease.isLost() })
 		if !isOver {

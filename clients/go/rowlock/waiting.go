@@ -184,7 +184,6 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 
 // heldByYou says which of the locks that are asked for this client holds itself, by this lease.
 func (l *heldLease) heldByYou(asked []string) string {
-	name, _ := l.hasOneOf(asked)
 	return fmt.Sprintf("you hold %q yourself, since %.0f s; locks are not reentrant",
-		name, (l.turns.now() - l.toldAt).Seconds())
+		l.firstOf(asked), (l.turns.now() - l.toldAt).Seconds())
 }
