@@ -159,12 +159,12 @@ function hasSets({ claims, queues }: Rows): boolean {
 
 /** A command about a claim for several locks needs all of them. Throws RowsNeeded if some were not read. */
 function requireWhole(turns: readonly Turn[]): void {
-  const claims: ClaimKey[] = [];
+  const sets: (readonly ClaimKey[])[] = [];
   for (const { draft, asked, byRequestId } of turns)
     for (const { command } of asked)
       for (const claim of claimsMeant(draft, command, byRequestId))
-        if (claim.state !== "ended" && !wholeOf(draft, claim)) claims.push(...(claim.members ?? []));
-  if (claims.length > 0) throw new RowsNeeded({ claims });
+        if (claim.state !== "ended" && !wholeOf(draft, claim)) sets.push(claim.members ?? []);
+  if (sets.length > 0) throw new RowsNeeded({ sets });
 }
 
 function claimsMeant(

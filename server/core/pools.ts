@@ -211,13 +211,13 @@ export class Pool {
 export class RowsNeeded extends Error {
   /** Pools. */
   readonly pools: readonly bigint[];
-  /** Claims, with their locks. */
-  readonly claims: readonly ClaimKey[];
+  /** The rows of claims for several locks, with these locks. */
+  readonly sets: readonly (readonly ClaimKey[])[];
 
-  constructor({ pools = [], claims = [] }: Partial<Pick<RowsNeeded, "pools" | "claims">>) {
+  constructor({ pools = [], sets = [] }: Partial<Pick<RowsNeeded, "pools" | "sets">>) {
     super("The decision needs rows that were not read.");
     this.pools = pools;
-    this.claims = claims;
+    this.sets = sets;
   }
 }
 

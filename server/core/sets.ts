@@ -30,7 +30,7 @@ export function wholeOf(draft: Draft, claim: Claim): readonly Part[] | null {
 /** The same for a decision that cannot go on without them. */
 export function wholeOrThrow(draft: Draft, claim: Claim): readonly Part[] {
   const parts = wholeOf(draft, claim);
-  if (!parts) throw new RowsNeeded({ claims: claim.members ?? [] });
+  if (!parts) throw new RowsNeeded({ sets: [claim.members ?? []] });
   return parts;
 }
 

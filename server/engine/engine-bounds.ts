@@ -25,6 +25,8 @@ export const HELD_UP_GROWTH = 4;
 export const HELD_UP_MS_MAX = 10_000;
 /** The same after a failed wait for the lock. Meanwhile the engine starts no background work on the lock. */
 export const STUCK_MS = 1_000;
+/** Longest pause between tries of a command about several locks while another transaction holds rows. */
+export const APART_PAUSE_MS_MAX = 200;
 /** How long a command waits for a lock before heartbeats keep the place that its client has come back to. */
 export const RETURNED_AFTER_MS = 250;
 /** When a client may retry after the database was unavailable. */

@@ -203,6 +203,7 @@ class SimStore {
       checkDurability: async () => [],
       checkRights: async () => [],
       rowHolder: async () => null,
+      waitForRows: async () => {},
       servers: () => [],
       pool: () => ({ open: Number(!this.#isClosed), idle: Number(!this.#isClosed), waiting: 0 }),
       bounds: () => [],

@@ -28,6 +28,8 @@ export interface CommandsOptions {
   readonly lockIds: Pick<LockIds, "lookUp">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
+  /** Resolves when no server decides that knows nothing of claims for several locks. Rejects with a Fault. */
+  readonly allowSets: () => Promise<void>;
 }
 
 export class Commands {
@@ -129,7 +131,7 @@ class NamedAsk extends Ask {
 
   /** Looked up in the order of the request. Each look-up makes the row of a name that nobody has used. */
   #findAll(also: readonly WantedLock[]): void {
-    const { lanes, locks, lockIds } = this.#commands.options;
+    const { lanes, locks, lockIds, allowSets } = this.#commands.options;
     const { name, caller } = this.command;
     const idOf = async (wanted: string) => locks.named(wanted)?.id ?? (await lockIds.lookUp(wanted, caller));
     Promise.all([
@@ -137,6 +139,7 @@ class NamedAsk extends Ask {
       ...also.map(async (wanted) => {
         wanted.lockId = await idOf(wanted.name);
       }),
+      allowSets(),
     ]).then(
       ([id]) => addTo(lanes, id, this),
       (error: unknown) => this.asker.fail(error),

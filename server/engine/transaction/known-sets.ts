@@ -2,6 +2,7 @@
 // all of them at once. A decision that misses some says so, and begins anew.
 
 import { type ClaimKey, keyText } from "../../core/claim.ts";
+import type { Command } from "../../core/command.ts";
 import type { Decided } from "../../core/decide-batch.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import { SETS_REMEMBERED_MAX } from "../engine-bounds.ts";
@@ -19,6 +20,26 @@ export class KnownSets {
         else this.#members.set(keyText(claim), claim.members);
       }
     }
+  }
+
+  /** Decisions have missed their rows. */
+  missed(sets: readonly (readonly ClaimKey[])[]): void {
+    for (const members of sets) for (const key of members) this.#members.set(keyText(key), members);
+  }
+
+  /** Whether the command is about locks beside its own, as far as this server knows. */
+  spans(command: Command): boolean {
+    if (command.verb === "acquire") return command.also !== undefined;
+    if (this.#members.size === 0) return false;
+    if (command.verb === "advance") return command.claims?.some((key) => this.membersOf(key)) === true;
+    return "ref" in command && this.membersOf(command.ref) !== undefined;
+  }
+
+  /** The locks beside its own. */
+  spannedBy(command: Command): readonly bigint[] {
+    if (command.verb === "acquire") return command.also?.map(({ lockId }) => lockId) ?? [];
+    const keys = "ref" in command ? [command.ref] : command.verb === "advance" ? (command.claims ?? []) : [];
+    return keys.flatMap((key) => this.membersOf(key)?.map(({ lockId }) => lockId) ?? []);
   }
 
   membersOf(claim: ClaimKey): readonly ClaimKey[] | undefined {

@@ -42,7 +42,7 @@ export class Ask {
   /** Registered if the claim waits; null: nobody follows the claim from here. */
   readonly follower: Follower | null;
   protected readonly asker: Asker<Answer | null>;
-  /** Set by the lanes, with performance.now(). */
+  /** Set by the lanes; the time is of performance.now(). */
   lockId = 0n;
   submittedMs = 0;
   /** Whether the lanes are done with it. */
@@ -133,7 +133,7 @@ export interface Deciding {
   readonly observer: EngineObserver;
   readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
   readonly pools: Pick<PoolsOverNames, "over" | "learn">;
-  readonly sets: Pick<KnownSets, "membersOf" | "learn">;
+  readonly sets: Pick<KnownSets, "membersOf" | "learn" | "missed">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */
@@ -166,6 +166,7 @@ export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Decidi
       } catch (error) {
         if (error instanceof RowsNeeded) {
           asks.needed = withNeeded(asks.needed, error);
+          sets.missed(error.sets);
           continue;
         }
         if (isInDoubt(error)) asks.earlier = [...asks.earlier, attempt];
@@ -188,7 +189,7 @@ export function inOrderOfIds(ids: ReadonlySet<bigint>): bigint[] {
 export function withNeeded(known: Needed | undefined, missed: RowsNeeded): Needed {
   const pools = new Set([...(known?.pools ?? []), ...missed.pools]);
   const claims = new Map(known?.claims);
-  for (const key of missed.claims) claims.set(keyText(key), key);
+  for (const key of missed.sets.flat()) claims.set(keyText(key), key);
   if (pools.size === (known?.pools.size ?? 0) && claims.size === (known?.claims.size ?? 0))
     throw new Error("A decision needs rows that the store did not read.");
   return { pools, claims };

@@ -21,6 +21,8 @@ import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
 import { MODES, prefixRange, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
+import { keyAfter, type PageKey } from "./check-pages.ts";
+import { checkSets } from "./check-sets.ts";
 import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
 const POOLS = prefixRange(poolName(""));
@@ -48,17 +50,17 @@ const LIVE = claimsIn(
 const ROOM = "(CASE WHEN ttl = 0 THEN 0 ELSE permits END)";
 /** The guard rows of pools have no claims of their own. */
 const IS_POOL = `(l.name >= x'${POOLS.from.toString("hex")}' AND l.name < x'${POOLS.below.toString("hex")}')`;
-/** Whether a claim of LIVE has its own lock, and waits at a pool. */
-const ENTERS = `(state = 1 AND place = ${HELD_PLACE})`;
+/** Whether a claim of LIVE has its own lock, and waits at a pool. Of one for several locks, only the lead's row shows the pool. */
+const ENTERS = `(state = 1 AND (pool_id IS NOT NULL OR (members IS NOT NULL AND place = ${HELD_PLACE})))`;
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
     holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")},
-      NULL AS place FROM rowlock_lock WHERE holder_state <> 0`,
-    claim: `SELECT lock_id, ${columns.join(", ")}, place FROM rowlock_claim`,
-    history: `SELECT lock_id, ${columns.join(", ")}, NULL FROM rowlock_history`,
+      NULL AS place, NULL AS pool_id FROM rowlock_lock WHERE holder_state <> 0`,
+    claim: `SELECT lock_id, ${columns.join(", ")}, place, pool_id FROM rowlock_claim`,
+    history: `SELECT lock_id, ${columns.join(", ")}, NULL, NULL FROM rowlock_history`,
   };
   return `(${tables.map((table) => from[table]).join(" UNION ALL ")})`;
 }
@@ -318,6 +320,7 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
     return { severity: "warning", check: "over_limit", message };
   });
   yield* checkPools(findings, max);
+  yield* checkSets(findings, max);
   yield* checkPages(findings, max, "wakes", UNWOKEN, { atUs: nowUs }, ([, name]) => {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "wakes", message };
@@ -425,16 +428,6 @@ function* checkRequests(
     if (!next) return;
     after = next;
   }
-}
-
-type PageKey = Readonly<Record<string, bigint>>;
-
-/** The key with which the last row of a page ends, under the names of the first key; null: there is no further page. */
-function keyAfter(page: readonly Row[], first: PageKey): PageKey | null {
-  const last = page.at(-1);
-  if (!last || page.length < CHECK_PAGE) return null;
-  const names = Object.keys(first);
-  return Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
 }
 
 function hexOf(key: Row[number] | undefined): string {

@@ -69,6 +69,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     locks: new Locks(),
     pools: new PoolsOverNames(),
     sets: new KnownSets(),
+    waitForRows: async () => {},
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },
