@@ -47,6 +47,9 @@ export interface Follower {
   placed?(place: Place, nowUs: number): void;
 }
 
+/** A waiter as it was when somebody asked for its place. */
+export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels">;
+
 export interface LocksQuery {
   readonly prefix: string;
   /** Locks with other names are left out; null or unset: none are. */

@@ -4,13 +4,14 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
+import { type ClaimKey, keyText } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
 import { poolPrefix, poolsOver, waitsAt } from "../../core/pools.ts";
 import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
+import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 import { SharedRead } from "../views/reads.ts";
@@ -103,9 +104,6 @@ class PoolQueue {
     return { ahead, permitsAhead, queueLength: this.#length, pool, ...rateWait };
   }
 }
-
-/** A waiter as it was when somebody asked for its place. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels">;
 
 export interface PlacesOptions {
   readonly store: {
