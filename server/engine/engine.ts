@@ -38,12 +38,12 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import type { Waiter } from "./subscribers/places.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { changePool } from "./transaction/pool-limits.ts";
 import { promised } from "./transaction/transaction.ts";
 import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
+import type { Waiter } from "./views/waiter.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
 const NO_ROOM: Captured = { leases: [], retryAfterUs: null, isWithoutRoom: true };

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type Claim, keyText, type Member } from "../../core/claim.ts";
+import { keyText, type Member } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
@@ -13,9 +13,9 @@ import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
-import { longestPlace } from "../views/longest-place.ts";
 import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
+import { longestPlace, type Waiter } from "../views/waiter.ts";
 import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
 
 /** A queue as read; finds places by bisection. */
@@ -106,9 +106,6 @@ class PoolQueue {
     return { ahead, permitsAhead, queueLength: this.#length, pool, ...rateWait };
   }
 }
-
-/** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
 
 export interface PlacesOptions {
   readonly store: {
