@@ -149,7 +149,10 @@ test("which lock the first one waits for is for callers that may read that lock"
     [["hidden/head", "also/head"]],
     '1 waits for it; the first one waits for "hidden/head" and "also/head"',
   ]);
-  expect(await seenBy(reader)).toEqual([[["also/head"]], '1 waits for it; the first one waits for "also/head"']);
+  expect(await seenBy(reader)).toEqual([
+    [["also/head"]],
+    '1 waits for it; the first one waits for "also/head"',
+  ]);
 });
 
 test("who may not read a lock that it has named is told its name where it is in the way", async () => {
