@@ -280,7 +280,7 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 func claimedLocksOf(locks []rowlock.ClaimedLock) []object {
 	shown := []object{}
 	for _, lock := range locks {
-		one := object{"name": lock.LockName, "mode": lock.Mode, "permits": lock.Permits}
+		one := object{"lockName": lock.LockName, "mode": lock.Mode, "permits": lock.Permits}
 		if lock.Token != 0 {
 			one["token"] = strconv.FormatUint(lock.Token, 10)
 		}

@@ -227,7 +227,7 @@ def claim_json(claim: ClaimView) -> dict[str, Any]:
         "pool": claim.pool,
         "also": [
             {
-                "name": each.name,
+                "lockName": each.name,
                 "mode": each.mode,
                 "permits": each.permits,
                 "token": each.token and str(each.token),

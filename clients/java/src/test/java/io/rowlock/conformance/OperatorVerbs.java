@@ -138,7 +138,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
 
   private static Map<String, ?> shown(ClaimedLock lock) {
     Map<String, Object> shown = new HashMap<>();
-    shown.put("name", lock.lockName());
+    shown.put("lockName", lock.lockName());
     shown.put("mode", lock.mode().name().toLowerCase(Locale.ROOT));
     shown.put("permits", lock.permits());
     lock.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
