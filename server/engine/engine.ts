@@ -44,7 +44,6 @@ import { changePool } from "./transaction/pool-limits.ts";
 import { promised } from "./transaction/transaction.ts";
 import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
-import type { Waiter } from "./views/waiter.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
 const NO_ROOM: Captured = { leases: [], retryAfterUs: null, isWithoutRoom: true };

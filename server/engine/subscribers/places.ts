@@ -14,9 +14,9 @@ import type { QueuePlace, Store } from "../../storage/store.ts";
 import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
+import { longestPlace } from "../views/longest-place.ts";
 import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
-import { longestPlace, type Waiter } from "../views/waiter.ts";
 import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
 
 /** A queue as read; finds places by bisection. */

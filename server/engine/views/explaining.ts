@@ -13,10 +13,10 @@ import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitTarget } from "../history.ts";
 import { heldTimesUs } from "./estimate.ts";
+import { longestPlace } from "./longest-place.ts";
 import { poolRowsOver } from "./pool-views.ts";
 import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
 import { type Basis, causesAt, explain, type LockBasis } from "./wait-causes.ts";
-import { longestPlace, type Waiter } from "./waiter.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<

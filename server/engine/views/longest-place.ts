@@ -3,9 +3,6 @@
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 
-/** As it was when somebody asked for its place. Of a claim for several locks, the lead. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
-
 /** Of the places at several locks the one where most are ahead; of several such, the first. null: there is none. */
 export function longestPlace(places: readonly Place[]): Place | null {
   let found: Place | null = null;
