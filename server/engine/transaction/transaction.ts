@@ -32,8 +32,8 @@ import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
-import type { KnownSets } from "./known-sets.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
+import type { SetMembers } from "./set-members.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
@@ -133,7 +133,7 @@ export interface Deciding {
   readonly observer: EngineObserver;
   readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
   readonly pools: Pick<PoolsOverNames, "over" | "learn">;
-  readonly sets: Pick<KnownSets, "membersOf" | "learn" | "missed">;
+  readonly sets: Pick<SetMembers, "membersOf" | "learn" | "missed">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */

@@ -1,6 +1,5 @@
-// A waiter whose place is asked for, and which of its places is the one to say.
+// Which of the places of a claim for several locks is the one to say.
 
-import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 
 /** Of the places at several locks the one where most are ahead; of several such, the first. null: there is none. */
