@@ -289,6 +289,7 @@ export class Attempt {
     /** Locks of no command: those of claims for several. */
     const further = new Set<bigint>();
     const claims: ClaimKey[] = [];
+    let needsPools = false;
     const want = (key: ClaimKey) => {
       claims.push(key);
       if (!this.#asked.has(key.lockId)) further.add(key.lockId);
@@ -314,6 +315,7 @@ export class Attempt {
       const requestIdsBefore = requestIds.length;
       for (let index = 0; index < asked.length; index++) {
         const { command } = asked[index] as Submitted;
+        needsPools ||= !isLight(command);
         if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
         if (command.verb === "acquire") {
           if (command.also)
@@ -334,8 +336,8 @@ export class Attempt {
       locks.push({ id: lockId, heads, likelyQueue: expected.hasQueue(lockId), anywhereInQueue, byRequest });
     });
     for (const id of further) {
-      const name = expected.nameOf(id);
-      for (const pool of expected.poolsOver(name)) pools = (pools ?? new Set()).add(pool);
+      const over = needsPools ? expected.poolsOver(expected.nameOf(id)) : [];
+      for (const pool of over) pools = (pools ?? new Set()).add(pool);
       locks.push({ id, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: expected.hasQueue(id) });
     }
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));
