@@ -152,8 +152,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/transaction/transaction.ts",
-        from: '} else if ("ref" in command) claims.push(command.ref);',
-        to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
+        from: '} else if ("ref" in command) {\n          claims.push(command.ref);',
+        to: '} else if (command.verb === "release") holdersOf.push(lockId);\n        else if ("ref" in command) {\n          claims.push(command.ref);',
       },
       {
         file: "core/decide.ts",

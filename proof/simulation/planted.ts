@@ -19,7 +19,7 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "core/decide.ts",
-        from: "const claim = claimOf(draft, ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
+        from: "const claim = claimOf(draft, ref.ticketNumber);\n  return claim && isLead(claim) && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
         to: 'return draft.claims.find(({ state }) => state === "held") ?? claimOf(draft, ref.ticketNumber);',
       },
     ],
@@ -162,8 +162,8 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "core/levels.ts",
-        from: "    if (width <= pool.width) giveBack(",
-        to: "    if (width === pool.width) giveBack(",
+        from: "if (other === null || other === pool || inOrderOfPools(pool, other) < 0)",
+        to: "if (other === null || other === pool)",
       },
     ],
   },
@@ -192,8 +192,8 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "core/transitions.ts",
-        from: "    if (lock?.rate) lock.rateUntilUs = afterTaking(",
-        to: "    if (lock?.rate && claim.deadlineUs === null) lock.rateUntilUs = afterTaking(",
+        from: "    if (!pool || !rate) continue;",
+        to: "    if (!pool || !rate || claim.deadlineUs !== null) continue;",
       },
     ],
   },
