@@ -11,6 +11,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** Only the histories of claims for several locks show it. */
+  readonly sets?: true;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -634,9 +636,86 @@ export const MUTANTS: readonly Mutant[] = [
     from: "rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs)",
     to: "rateWaitUs(rate, lock.rateUntilUs, permits, nowUs)",
   },
+  {
+    fault: "gives several locks to who is first at one of them",
+    sets: true,
+    file: "levels.ts",
+    from: 'return fate !== "ready" || parts.every(isReady);',
+    to: 'return fate !== "ready" || parts.some(isReady);',
+  },
+  {
+    fault: "holds what is free of several locks while it waits for the others",
+    sets: true,
+    file: "levels.ts",
+    from: 'return fate !== "ready" || parts.every(isReady);',
+    to: `if (fate !== "ready" || parts.every(isReady)) return true;
+  for (const part of parts.filter(isReady)) {
+    occupy(part.draft, part.claim);
+    touch(part.draft, part.claim);
+  }
+  return false;`,
+  },
+  {
+    fault: "lets later claims pass one for several locks",
+    sets: true,
+    file: "levels.ts",
+    from: "    if (head.members !== null && !isWholeAndReady(draft, head, fate)) return;",
+    to: `    if (head.members !== null && !isWholeAndReady(draft, head, fate)) {
+      const next = queue[1];
+      if (!next || next.members !== null || fateOf(draft, next) !== "ready") return;
+      queue.splice(1, 1);
+      queue.unshift(next);
+      occupy(draft, next);
+      enter(draft, next, null);
+      continue;
+    }`,
+  },
+  {
+    fault: "gives back two of several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "  for (const part of wholeOrThrow(draft, claim)) {\n    endRow(",
+    to: `  const parts = wholeOrThrow(draft, claim);
+  for (const part of reason === "released" ? parts.slice(0, 2) : parts) {
+    endRow(`,
+  },
+  {
+    fault: "renews one of several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members !== null)",
+    to: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members === undefined)",
+  },
+  {
+    fault: "does not write that a claim for several locks must be looked at",
+    sets: true,
+    file: "transitions.ts",
+    from: "  if (left.length > 0) return clock.atLeastUs;\n",
+    to: "",
+  },
+  {
+    fault: "grants nothing at a lock that a claim for several has left in the same decision",
+    sets: true,
+    file: "decide-batch.ts",
+    from: "  settle(batch);\n",
+    to: "",
+  },
+  {
+    fault: "gives one token to several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "    fencingToken: (parts[at] as Part).claim.fencingToken,",
+    to: "    fencingToken: (parts[at > 0 ? 0 : at] as Part).claim.fencingToken,",
+  },
+  {
+    fault: "grants several locks at once where somebody waits for one of them",
+    sets: true,
+    file: "decide.ts",
+    from: "  if (asking.every(isGrantable)) {\n    for (const [at,",
+    to: "  if (isGrantable(asking[0] as AskingAt)) {\n    for (const [at,",
+  },
 ];
 
-/** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
 /** The patch of one of them, for a copy of the whole server. */
 export function corePatch(fault: string): Omit<Mutant, "fault"> {
   const mutant = MUTANTS.find((each) => each.fault === fault);
@@ -645,6 +724,7 @@ export function corePatch(fault: string): Omit<Mutant, "fault"> {
   return { file: `core/${file}`, from, to };
 }
 
+/** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
 export async function patched(core: string, { fault, file, from, to }: Mutant): Promise<string> {
   const source = await readFile(join(core, file), "utf8");
   const places = source.split(from).length - 1;
