@@ -220,6 +220,19 @@ export const PLANTED: readonly Planted[] = [
     ],
   },
   {
+    fault: "gives several locks to who is first at one of them",
+    faults: "none",
+    caughtBy: [EXCLUSION, "no fenced write is lost"],
+    patches: [corePatch("gives several locks to who is first at one of them")],
+  },
+  {
+    fault: "gives back two of several locks",
+    faults: "none",
+    seconds: 20,
+    caughtBy: ["several locks are taken and given back together", "nothing is held for nobody"],
+    patches: [corePatch("gives back two of several locks")],
+  },
+  {
     fault: "tells waiters nothing of what other servers grant",
     faults: "none",
     caughtBy: ["a waiter is told of its grant"],
