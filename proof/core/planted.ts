@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants at once without looking at the queue",
     file: "decide.ts",
-    from: "lock.waiting === 0 && fits(",
+    from: "there.lock.waiting === 0 && fits(",
     to: "fits(",
   },
   {
@@ -603,8 +603,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets new requests wait that want more than a burst",
     file: "decide.ts",
-    from: "rate && exceedsBurst(rate, asked.permits)",
-    to: "rate && !asked.mayWait && exceedsBurst(rate, asked.permits)",
+    from: "const why = whyNever(one, asking)",
+    to: "const why = (command.mayWait && one.draft.rate ? null : whyNever(one, asking))",
   },
   {
     fault: "does not say when the rate lets the first waiter be granted",
