@@ -603,8 +603,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets new requests wait that want more than a burst",
     file: "decide.ts",
-    from: "const why = whyNever(one, asking)",
-    to: "const why = (command.mayWait && one.draft.rate ? null : whyNever(one, asking))",
+    from: "whyNever(one, asking) ??",
+    to: "(command.mayWait && one.draft.rate ? null : whyNever(one, asking)) ??",
   },
   {
     fault: "does not say when the rate lets the first waiter be granted",
