@@ -186,7 +186,9 @@ export function waitingLine(name: string, { err, errIsTerminal }: CliContext, al
   let write = (): void => {};
   const which = `"${shown(name)}"${alsoWords(also)}`;
   const words = ({ ahead, pool, waitsFor, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
-    const queue = waitsFor === undefined ? "in the queue" : `in the queue of "${shown(waitsFor)}"`;
+    // The lock that is named is the one at which most are before it: if nobody is there, nobody is at the others.
+    const ofOne = ahead === 0 ? "in each queue" : `in the queue of "${shown(waitsFor ?? "")}"`;
+    const queue = waitsFor === undefined ? "in the queue" : ofOne;
     const where = pool === undefined ? queue : `at the pool ${shown(pool)}`;
     const place = ahead === 0 ? `next ${where}` : `${ahead} ahead ${where}`;
     const leftMs = rateWaitMs - sinceMs;

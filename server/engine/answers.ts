@@ -49,6 +49,9 @@ export interface Follower {
   placed?(place: Place, nowUs: number): void;
 }
 
+/** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
+export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
+
 export interface LocksQuery {
   readonly prefix: string;
   /** Locks with other names are left out; null or unset: none are. */

@@ -25,6 +25,7 @@ import type {
   LockWatch,
   PoolAnswer,
   ViewedLock,
+  Waiter,
 } from "./answers.ts";
 import type { Health } from "./background/health.ts";
 import { shuttingDown, withoutRepeating } from "./faults.ts";
@@ -38,7 +39,6 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import type { Waiter } from "./subscribers/places.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { changePool } from "./transaction/pool-limits.ts";
 import { promised } from "./transaction/transaction.ts";

@@ -16,7 +16,6 @@ import { Subscribers, type SubscribersOptions } from "./subscribers/subscribers.
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
-import { KnownSets } from "./transaction/known-sets.ts";
 import { Lanes, type LanesOptions } from "./transaction/lanes.ts";
 import { LockIds, type LockIdsOptions } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
@@ -24,6 +23,7 @@ import { Looks } from "./transaction/looks.ts";
 import { PoolCounts } from "./transaction/pool-counts.ts";
 import { PoolsOverNames } from "./transaction/pools-over-names.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
+import { SetMembers } from "./transaction/set-members.ts";
 import { withAttempts } from "./transaction/transaction.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
@@ -71,7 +71,7 @@ export function connect(options: EngineOptions) {
   const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
   const base = { store, policy, replica, observer, onFailure, health, locks, checked, submit, poke };
   const pools = new PoolsOverNames();
-  const sets = new KnownSets();
+  const sets = new SetMembers();
   const rulesInForce = new RulesInForce({ ...base, entry: options.replica });
   const advances = new Advances(base);
   const looks = new Looks(base);

@@ -136,6 +136,25 @@ describe("a caller that may read two of three locks sees these two", () => {
   });
 });
 
+test("which lock the first one waits for is for callers that may read that lock", async () => {
+  for (const name of ["hidden/head", "also/head"]) await root.lease({ name, terms: TTL });
+  await root.ticket({ name: "mine/head", also: further("hidden/head", "also/head"), terms: TTL });
+  const target = { case: "name", value: "mine/head" } as const;
+  const seenBy = async (client: TestCalls) => {
+    const { causes, summary } = await client.call("explainWait", { target });
+    const [cause] = causes.map((each) => each.cause);
+    return [cause?.case === "queued" && cause.value.first.map(namesOf), summary];
+  };
+  expect(await seenBy(root)).toEqual([
+    [["hidden/head", "also/head"]],
+    '1 waits for it; the first one waits for "hidden/head" and "also/head"',
+  ]);
+  expect(await seenBy(reader)).toEqual([
+    [["also/head"]],
+    '1 waits for it; the first one waits for "also/head"',
+  ]);
+});
+
 test("who may not read a lock that it has named is told its name where it is in the way", async () => {
   await root.lease({ name: "hidden/own", terms: TTL });
   const user = server.clientOf("user");

@@ -117,8 +117,9 @@ export class WaitNotices {
     const lease = leases.find(isOfAsking) ?? leases[0];
     const waitedMs = clock.now() - this.#beganMs;
     const isOwn = lease !== undefined && isOfAsking(lease);
-    const where = place.waitsFor === undefined ? "" : ` of "${place.waitsFor}"`;
-    const others = said || `${place.ahead} before it in the queue${where}`;
+    const { ahead, waitsFor } = place;
+    const where = waitsFor === undefined || ahead === 0 ? "" : ` of "${waitsFor}"`;
+    const others = said || `${ahead} before it in the queue${where}`;
     const summary = lease ? (isOwn ? heldByYouText : heldHereText)(lease, names, clock, others) : others;
     const quoted = names.map((name) => `"${name}"`).join(", ");
     const what = names.length === 1 ? "lock" : "locks";

@@ -26,7 +26,7 @@ export function rates(history: History): Breach[] {
     const grants = grantsOf(history, lock);
     const refused = history
       .of("acquire")
-      .filter((call) => call.lock === lock && call.reason === "RATE" && call.pool === undefined);
+      .filter((call) => call.lock === lock && isByRate(call) && call.pool === undefined);
     for (const spell of spells) {
       breaches.push(...tooFast(lock, grants, spell, faults));
       if (areAllListed(history, lock)) breaches.push(...tooSlow(lock, grants, spell, refused));
@@ -50,7 +50,7 @@ function ofPools(history: History): Breach[] {
     const named = [...history.of("acquire"), ...history.of("list")].map(({ lock }) => lock);
     const locks = [...new Set(named)].filter((lock) => isUnder(lock, target));
     const grants = locks.flatMap((lock) => grantsOf(history, lock));
-    const refused = history.of("acquire").filter((call) => call.pool === target && call.reason === "RATE");
+    const refused = history.of("acquire").filter((call) => call.pool === target && isByRate(call));
     const areAllKnown = locks.every((lock) => areAllListed(history, lock));
     // Whoever is past a new pool before all holders are counted takes nothing of its rate.
     const whole = union(wholeSpans(history, settings, target));
@@ -61,6 +61,11 @@ function ofPools(history: History): Breach[] {
     }
   }
   return breaches;
+}
+
+/** The rate of another one of several locks may be in the way, or that of a pool for all of them. */
+function isByRate({ reason, set }: Acquired): boolean {
+  return reason === "RATE" && set === undefined;
 }
 
 /** Whether also those grants are known that nobody was told of. */

@@ -4,13 +4,14 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type Claim, keyText, type Member } from "../../core/claim.ts";
+import { keyText, type Member } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
 import { poolPrefix, poolsOver, waitsAt } from "../../core/pools.ts";
 import { rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
+import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 import { longestPlace } from "../views/longest-place.ts";
@@ -106,9 +107,6 @@ class PoolQueue {
     return { ahead, permitsAhead, queueLength: this.#length, pool, ...rateWait };
   }
 }
-
-/** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
 
 export interface PlacesOptions {
   readonly store: {

@@ -23,9 +23,9 @@ import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
-import type { KnownSets } from "./known-sets.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
+import type { SetMembers } from "./set-members.ts";
 import {
   Ask,
   type AsksByLock,
@@ -42,7 +42,7 @@ import {
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
   readonly pools: Pick<PoolsOverNames, "over" | "learn" | "rootOf">;
-  readonly sets: KnownSets;
+  readonly sets: SetMembers;
   readonly waitForRows: Store["waitForRows"];
   readonly lanes: number;
   readonly patientSlots: number;

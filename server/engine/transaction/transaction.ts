@@ -32,8 +32,8 @@ import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
-import type { KnownSets } from "./known-sets.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
+import type { SetMembers } from "./set-members.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
@@ -133,7 +133,7 @@ export interface Deciding {
   readonly observer: EngineObserver;
   readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
   readonly pools: Pick<PoolsOverNames, "over" | "learn">;
-  readonly sets: Pick<KnownSets, "membersOf" | "learn" | "missed">;
+  readonly sets: Pick<SetMembers, "membersOf" | "learn" | "missed">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */
@@ -289,6 +289,7 @@ export class Attempt {
     /** Locks of no command: those of claims for several. */
     const further = new Set<bigint>();
     const claims: ClaimKey[] = [];
+    let needsPools = false;
     const want = (key: ClaimKey) => {
       claims.push(key);
       if (!this.#asked.has(key.lockId)) further.add(key.lockId);
@@ -314,6 +315,7 @@ export class Attempt {
       const requestIdsBefore = requestIds.length;
       for (let index = 0; index < asked.length; index++) {
         const { command } = asked[index] as Submitted;
+        needsPools ||= !isLight(command);
         if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
         if (command.verb === "acquire") {
           if (command.also)
@@ -334,8 +336,8 @@ export class Attempt {
       locks.push({ id: lockId, heads, likelyQueue: expected.hasQueue(lockId), anywhereInQueue, byRequest });
     });
     for (const id of further) {
-      const name = expected.nameOf(id);
-      for (const pool of expected.poolsOver(name)) pools = (pools ?? new Set()).add(pool);
+      const over = needsPools ? expected.poolsOver(expected.nameOf(id)) : [];
+      for (const pool of over) pools = (pools ?? new Set()).add(pool);
       locks.push({ id, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: expected.hasQueue(id) });
     }
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -9,9 +9,9 @@ import { type EffectiveLimit, effectiveLimit, effectiveRate, type LimitRule } fr
 import type { Lock } from "../../core/lock.ts";
 import { limitOf } from "../../core/noted-change.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
+import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitTarget } from "../history.ts";
-import type { Waiter } from "../subscribers/places.ts";
 import { heldTimesUs } from "./estimate.ts";
 import { longestPlace } from "./longest-place.ts";
 import { poolRowsOver } from "./pool-views.ts";

@@ -87,7 +87,7 @@ function shownHolders(lockName: string, holders: Holders | null, forUs?: number)
 
 function refusedText(
   lockName: string,
-  { reason, limit, rate, forUs, status }: OutcomeNamed<"refused">,
+  { reason, limit, rate, forUs, status, at }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -106,8 +106,11 @@ function refusedText(
     case "queue_full":
       if (limit.source === "pool") return `The queue of ${poolText(limit)} is full. Try again later.`;
       return `The queue of ${name} is full. Try again later.`;
-    case "never_fits":
-      return `${permits} permits of ${name} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
+    case "never_fits": {
+      // A pool counts the permits of all of the locks under it.
+      const ofWhat = at && limit.source === "pool" ? "" : ` of ${name}`;
+      return `${permits} permits${ofWhat} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
+    }
     case "not_before":
       return `${name} is not due yet. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
     case "rate":

@@ -7,7 +7,7 @@ import type { AskedFor } from "../../access/usage.ts";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
-import type { EffectiveLimit } from "../../core/limit.ts";
+import { type EffectiveLimit, isUnder } from "../../core/limit.ts";
 import type { AcquireInput, Answer, Asker, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted, type Turn } from "../admission.ts";
@@ -101,7 +101,7 @@ export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promi
 export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
-  ask: Pick<AcquireInput, "permits" | "also"> | null,
+  ask: Pick<AcquireInput, "name" | "permits" | "also"> | null,
   call: Call,
 ): Promise<Refusal> {
   const { outcome, lockName, nowUs } = answer;
@@ -110,8 +110,19 @@ export async function refusalOf(
   const holders = await holdersFor(engine, at, outcome.reason, call, known);
   const { limit, rate } = outcome;
   const shown = { ...outcome, limit: shownLimit(call, limit), ...(rate && { rate: shownLimit(call, rate) }) };
-  const further = ask?.also?.find(({ name }) => name === outcome.at?.lockName);
-  return refusedMessage(lockName, shown, (further ?? ask)?.permits ?? 0, holders);
+  return refusedMessage(lockName, shown, ask ? permitsRefused(ask, outcome) : 0, holders);
+}
+
+/** Of several locks, what was asked of the one in the way, or of the pool: the sum of those under it. */
+function permitsRefused(
+  { name, permits, also = [] }: Pick<AcquireInput, "name" | "permits" | "also">,
+  { at, limit }: OutcomeNamed<"refused">,
+): number {
+  const all = [{ name, permits }, ...also];
+  if (!at || limit.source !== "pool")
+    return (all.find((asked) => asked.name === at?.lockName) ?? { permits }).permits;
+  const prefix = limit.pattern.slice(0, -1);
+  return all.reduce((sum, asked) => (isUnder(asked.name, { prefix }) ? sum + asked.permits : sum), 0);
 }
 
 /** A claim that has ended, as the last message about it: a spend has what it asked for. */

@@ -66,7 +66,7 @@ test("a wait for several locks names them, and the one at which most are before 
   line.say("anna holds b");
   expect(texts).toEqual([
     'rowlock: waiting for "job" (also b, c:shared): 2 ahead in the queue of "b", for 12 s so far\n',
-    'rowlock: waiting for "job" (also b, c:shared): next in the queue of "c", for 12 s so far\n',
+    'rowlock: waiting for "job" (also b, c:shared): next in each queue, for 12 s so far\n',
     'rowlock: waiting for "job" (also b, c:shared): anna holds b\n',
   ]);
 });

@@ -12,10 +12,10 @@ import {
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
-import { KnownSets } from "../../../server/engine/transaction/known-sets.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
+import { SetMembers } from "../../../server/engine/transaction/set-members.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -68,7 +68,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   const lanes = new Lanes({
     locks: new Locks(),
     pools: new PoolsOverNames(),
-    sets: new KnownSets(),
+    sets: new SetMembers(),
     waitForRows: async () => {},
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,

@@ -1,9 +1,9 @@
 // The span of a transaction that fails: what it says of the reason. Others: test/tracing/traced-calls.test.ts.
 
 import { expect, test } from "vitest";
-import { KnownSets } from "../../../server/engine/transaction/known-sets.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
+import { SetMembers } from "../../../server/engine/transaction/set-members.ts";
 import { Ask, commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -29,7 +29,7 @@ test.each([
       followers: { follows: () => false },
       locks: new Locks(),
       pools: new PoolsOverNames(),
-      sets: new KnownSets(),
+      sets: new SetMembers(),
       background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
       observer() {},
       isTraced: true,

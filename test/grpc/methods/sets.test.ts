@@ -139,6 +139,17 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       expect(busy).toMatchObject({ lockName: "no/b", holders: [{ lockName: "no/b", owner: "anna" }] });
     });
 
+    test("that asks for more than a pool has, in all, is told so", async () => {
+      const target = { case: "pool", value: "small/*" } as const;
+      await call("setLimit", { target, newLimit: { case: "limit", value: 2 }, reason: "few" });
+      const also = [{ name: "big/x" }, { name: "small/b", permits: 2 }];
+      const { message, lockName } = await server.client.refusal({ name: "small/a", also, terms: TTL });
+      expect(message).toBe(
+        '3 permits can never be granted: the pool "small/*" with its limit of 2 for all names under it (reason: few).',
+      );
+      expect(lockName).toBe("small/a");
+    });
+
     test("that ends because of one of its locks names that one, and its limit", async () => {
       await server.client.limit("end/b", 3);
       const { leaseId } = await server.client.lease({ name: "end/b", permits: 3, ...by("anna") });

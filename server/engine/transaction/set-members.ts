@@ -7,7 +7,7 @@ import type { Decided } from "../../core/decide-batch.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import { SETS_REMEMBERED_MAX } from "../engine-bounds.ts";
 
-export class KnownSets {
+export class SetMembers {
   readonly #members = new RecentMap<string, readonly ClaimKey[]>(SETS_REMEMBERED_MAX);
 
   /** Call after a commit, with what it decided. */
