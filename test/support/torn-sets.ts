@@ -9,6 +9,7 @@ import {
   keyText,
   type Member,
 } from "../../server/core/claim.ts";
+import { waitsAt } from "../../server/core/pools.ts";
 
 /** `changed`: what the transaction has written. `rowOf`: what is committed now. `locked`: the locks that it had. */
 export function tornSets(
@@ -50,8 +51,8 @@ function differenceOf(
       return `it lists token ${own?.fencingToken} at ${name}, and has ${row.fencingToken}`;
     if (row.state === "waiting" && (own?.fencingToken !== 0n || fencingToken !== 0n))
       return `it waits at ${name} with a token`;
-    if (row.state === "waiting" && textOf(row.levels) !== textOf(lead.levels))
-      return `its rows list other pools at ${name}`;
+    if (row.state === "waiting" && waitsAt(row) !== waitsAt(lead))
+      return `it waits at another pool at ${name}`;
     if (row.state === "held" && !isLead(row) && row.levels !== null) return `it lists pools at ${name}, too`;
     if (row.state === "held" && isWhole && termOf(row) !== termOf(lead))
       return `it runs out at other times at ${name}`;

@@ -661,6 +661,13 @@ test.each<[why: string, ...told: Short[]]>([
   ],
   ["some servers may not know of it", { did: "rate", outcome: "unknown" }, spent("1", { permits: 3 })],
   ["the clock is set", rated, spent("1", { permits: 2 }), { did: "step" }, spent("2")],
+  [
+    "a server decides by what it read before it was frozen",
+    rated,
+    { did: "fault", name: "a server is frozen for 2 s", startMs: 100, endMs: 2_100 },
+    spent("1", { startMs: 90, endMs: 2_110, permits: 2, grantedUs: 2.1e6 }),
+    spent("2", { startMs: 2_105, endMs: 2_115, grantedUs: 2.101e6 }),
+  ],
   ["time passes", rated, spent("1", { permits: 2 }), spent("2", { startMs: 700, endMs: 801 })],
 ])("a rate is not broken if %s", (_, ...told) => {
   expect(rulesBroken(...told)).not.toContain("never granted faster than allowed");

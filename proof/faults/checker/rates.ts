@@ -5,12 +5,14 @@ import type { Acquired, History, RateSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { isUnder, poolSettings, poolsOf, wholeSpans } from "./pool-settings.ts";
 import { backInMs, ratesOf, type Spell, sameRate, spellsOf } from "./rate-settings.ts";
-import { common, type Span, union } from "./spans.ts";
+import { common, type Span, totalMs, union } from "./spans.ts";
 
 /** What a server may not know of the database's clock when it decides, and what clocks may drift apart meanwhile. */
 const UNSURE_MS = 250;
 /** A decision while something is wrong may get the time of a later one, which was decided meanwhile. */
 const DELAYED_MS = 350;
+/** A server that was frozen in a transaction decides by what it read before, and the time of its grant is the latest possible one. */
+const FREEZES = /^a server is frozen/;
 const DRIFT = 0.001;
 
 export function rates(history: History): Breach[] {
@@ -35,8 +37,12 @@ export function rates(history: History): Breach[] {
   return breaches;
 }
 
-function faultsOf(history: History): Span[] {
-  return history.of("fault").map(({ startMs: fromMs, endMs: untilMs }) => ({ fromMs, untilMs }));
+interface Fault extends Span {
+  readonly name: string;
+}
+
+function faultsOf(history: History): Fault[] {
+  return history.of("fault").map(({ name, startMs: fromMs, endMs: untilMs }) => ({ name, fromMs, untilMs }));
 }
 
 /** The same of pools, whose rate all grants under them take. */
@@ -153,7 +159,7 @@ function tooFast(
   lock: string,
   grants: readonly Grant[],
   { rate, ...spell }: Spell,
-  faults: readonly Span[],
+  faults: readonly Fault[],
 ): Breach[] {
   const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
   for (const [index, first] of within.entries()) {
@@ -175,7 +181,7 @@ function tooFastTogether(
   pool: string,
   grants: readonly Grant[],
   { rate, ...spell }: Spell,
-  faults: readonly Span[],
+  faults: readonly Fault[],
 ): Breach[] {
   const within = grants
     .filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs)
@@ -203,9 +209,11 @@ function tooFastTogether(
 }
 
 /** How much earlier than it says the grant may have been. */
-function unsureMs({ fromMs, untilMs }: Span, faults: readonly Span[]): number {
-  const isDelayed = faults.some((fault) => fault.fromMs <= untilMs && fault.untilMs >= fromMs);
-  return isDelayed ? UNSURE_MS + DELAYED_MS : UNSURE_MS;
+function unsureMs({ fromMs, untilMs }: Span, faults: readonly Fault[]): number {
+  const meanwhile = faults.filter((fault) => fault.fromMs <= untilMs && fault.untilMs >= fromMs);
+  if (meanwhile.length === 0) return UNSURE_MS;
+  const frozenMs = totalMs(union(meanwhile.filter(({ name }) => FREEZES.test(name))));
+  return UNSURE_MS + DELAYED_MS + frozenMs;
 }
 
 /** The time from one grant to the other, by the database's clock and by that of the history. */

@@ -85,8 +85,10 @@ function forced(history: History, listed: ReadonlyMap<string, readonly Listed[]>
   const breaches: Breach[] = [];
   const connected = connectedWith(history);
   const forces = history.byLock("force");
+  const forgetful = new Set(history.of("final").flatMap((final) => (final.isForgetful ? final.lock : [])));
   for (const lock of forces.keys()) {
     const locks = connected(lock);
+    if (locks.some((each) => forgetful.has(each))) continue;
     const calls = locks.flatMap((each) => forces.get(each) ?? []);
     const told = calls.reduce((sum, { ended }) => sum + ended, 0);
     const isKnown = calls.every(({ outcome }) => outcome === "done");
