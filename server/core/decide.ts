@@ -308,7 +308,10 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
   if (asking.every(isGrantable)) {
     for (const [at, claim] of claims.entries()) occupyAtOnce((asking[at] as AskingAt).draft, claim);
     enter(draft, lead, command);
-    return lead.state === "waiting" ? entering(draft, lead, command) : asItIs(lead);
+    if (lead.state !== "waiting") return asItIs(lead);
+    for (const [at, claim] of claims.entries())
+      if (claim !== lead) recordWait((asking[at] as AskingAt).draft, claim, command.caller);
+    return entering(draft, lead, command);
   }
   const place = longestPlace(asking);
   const enqueued = claims.map((claim, at) => enqueue((asking[at] as AskingAt).draft, claim, command.caller));

@@ -834,7 +834,7 @@ type Ticket struct {
 	// pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
 	Pool string `protobuf:"bytes,9,opt,name=pool,proto3" json:"pool,omitempty"`
 	// Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-	// of this lock. Empty for a claim for one lock.
+	// of this lock. Empty for a claim for one lock, and at a pool.
 	WaitsFor      string `protobuf:"bytes,10,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -518,7 +518,7 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
 
   /**
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    *
    * @generated from field: string waits_for = 10;
    */
@@ -599,7 +599,7 @@ export declare type TicketJson = {
 
   /**
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    *
    * @generated from field: string waits_for = 10;
    */

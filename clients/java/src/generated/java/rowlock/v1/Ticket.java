@@ -362,7 +362,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
    * <code>string waits_for = 10;</code>
@@ -384,7 +384,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
    * <code>string waits_for = 10;</code>
@@ -1904,7 +1904,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-     * of this lock. Empty for a claim for one lock.
+     * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
      * <code>string waits_for = 10;</code>
@@ -1925,7 +1925,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-     * of this lock. Empty for a claim for one lock.
+     * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
      * <code>string waits_for = 10;</code>
@@ -1947,7 +1947,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-     * of this lock. Empty for a claim for one lock.
+     * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
      * <code>string waits_for = 10;</code>
@@ -1965,7 +1965,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-     * of this lock. Empty for a claim for one lock.
+     * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
      * <code>string waits_for = 10;</code>
@@ -1980,7 +1980,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-     * of this lock. Empty for a claim for one lock.
+     * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
      * <code>string waits_for = 10;</code>

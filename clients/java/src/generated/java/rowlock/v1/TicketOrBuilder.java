@@ -190,7 +190,7 @@ public interface TicketOrBuilder extends
   /**
    * <pre>
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
    * <code>string waits_for = 10;</code>
@@ -200,7 +200,7 @@ public interface TicketOrBuilder extends
   /**
    * <pre>
    * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
-   * of this lock. Empty for a claim for one lock.
+   * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
    * <code>string waits_for = 10;</code>
