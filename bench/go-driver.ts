@@ -37,6 +37,8 @@ export interface Task {
   readonly connections: number;
   /** For a semaphore only. */
   readonly limit?: number;
+  /** How many locks each claim is for; unset: one. */
+  readonly locks?: number;
 }
 
 export interface Figures {

@@ -8,6 +8,7 @@
 //
 //   npm run bench:paired -- --before HEAD --pool 1000 --works session-256
 //   npm run bench:paired -- --before HEAD --pool 50 --works distinct-100 --against semaphore-50
+//   npm run bench:paired -- --before HEAD --works set-2 --against distinct-64
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -24,7 +25,7 @@ import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
 import { serve } from "./systems/rowlock.ts";
 import type { StartedSystem } from "./systems/system.ts";
-import { DISTINCT_NAMES, WORKS, WORKS_BESIDE_POOLS, type Work } from "./works.ts";
+import { DISTINCT_NAMES, WORKS, WORKS_TO_COMPARE, type Work } from "./works.ts";
 
 const root = join(import.meta.dirname, "..");
 /** A server that has just started is slower, until its hot code is compiled. */
@@ -119,7 +120,7 @@ async function start(database: string, side: Side, path: string): Promise<Server
 }
 
 function workNamed(name: string): Work {
-  const work = [...WORKS, ...WORKS_BESIDE_POOLS].find((one) => one.name === name);
+  const work = [...WORKS, ...WORKS_TO_COMPARE].find((one) => one.name === name);
   if (!work) throw new Error(`There is no work ${name}.`);
   return work;
 }

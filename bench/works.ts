@@ -95,8 +95,23 @@ export const WORKS: readonly Work[] = [
   ),
 ];
 
-/** For comparisons with pools: see paired.ts. */
-export const WORKS_BESIDE_POOLS: readonly Work[] = [
+/** For comparisons with pools, and with one lock: see paired.ts. */
+export const WORKS_TO_COMPARE: readonly Work[] = [
+  ...[2, 8].flatMap((locks): Work[] => [
+    {
+      name: `set-${locks}`,
+      label: `64 callers, ${locks} locks each`,
+      task: { work: "distinct", callers: 64, connections: CONNECTIONS, locks },
+      needs: "rowlock",
+    },
+    {
+      name: `session-set-${locks}`,
+      label: `one session, 64 callers, ${locks} locks each`,
+      task: { work: "distinct", callers: 64, connections: 1, locks },
+      session: {},
+      needs: "rowlock",
+    },
+  ]),
   {
     name: "distinct-100",
     label: "100 callers, distinct names",

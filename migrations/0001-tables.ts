@@ -149,6 +149,7 @@ function tablesOf(types: Types): Table[] {
         holder_fencing_token ${counter},
         holder_granted_at ${instant},
         holder_levels ${bytes(255)} NULL,
+        holder_members BLOB NULL,
         CONSTRAINT rowlock_lock_name UNIQUE (name)`,
       indexes: { rowlock_lock_idle: "decided_at", rowlock_lock_due: "next_deadline" },
     },
@@ -301,7 +302,8 @@ function claimColumns({ number, time, count, small, bytes }: Types): string {
         replica ${number} NOT NULL,
         provisional ${small} NOT NULL,
         fencing_token ${number} NOT NULL,
-        granted_at ${time} NOT NULL`;
+        granted_at ${time} NOT NULL,
+        members BLOB NULL`;
 }
 
 const MODE = "CASE mode WHEN 1 THEN 'permit' WHEN 2 THEN 'shared' ELSE 'exclusive' END";

@@ -113,7 +113,9 @@ function isImplicit(field: DescField): boolean {
 
 function readerOf(message: DescMessage): string {
   const type = typeOf(message);
-  const members = message.members.filter((member) => member.kind === "oneof" || !isCold(member, READ));
+  // A list of cold messages is empty, or the reader has given up.
+  const isKept = (field: DescField) => !isCold(field, READ) || field.fieldKind === "list";
+  const members = message.members.filter((member) => member.kind === "oneof" || isKept(member));
   const fields = message.fields.filter((field) => !isCold(field, READ));
   const always = members.filter((member) => member.kind === "oneof" || isImplicit(member));
   const sometimes = members.filter((member) => member.kind === "field" && !isImplicit(member));
@@ -184,6 +186,7 @@ function write${message.name}(w: Writer, m: MessageInitShape<typeof ${typeOf(mes
 function written(field: DescField, value: string): string {
   if (field.fieldKind === "list") {
     if (field.listKind !== "message") return unsupported(field);
+    if (isCold(field, WRITTEN)) return `if (${value} !== undefined && ${value}.length > 0) w.giveUp();`;
     return `for (const item of ${value} ?? []) { ${writtenMessage(field, "item")} }`;
   }
   if (field.fieldKind === "message") return `if (${value} !== undefined) { ${writtenMessage(field, value)} }`;

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -62,10 +63,18 @@ func (c *rowlockCaller) Release(ctx context.Context, held string) error {
 	return releasedBy(response)
 }
 
+// locksOfClaim is how many locks each claim is for: the named one, and further ones with names of their own.
+var locksOfClaim = 1
+
 func acquireRequest(name, requestID string) *rowlockv1.AcquireRequest {
-	return &rowlockv1.AcquireRequest{
+	request := &rowlockv1.AcquireRequest{
 		Name: name, RequestId: requestID, WhenBusy: &rowlockv1.AcquireRequest_Wait{Wait: &rowlockv1.Wait{}},
 	}
+	for further := 1; further < locksOfClaim; further++ {
+		wanted := &rowlockv1.WantedLock{Name: name + "/" + strconv.Itoa(further)}
+		request.Also = append(request.Also, wanted)
+	}
+	return request
 }
 
 func acquireRequestFor(name, requestID string, ttl time.Duration) *rowlockv1.AcquireRequest {

@@ -2,7 +2,7 @@
 // the leases by the ids that these commands print.
 
 import { setImmediate } from "node:timers/promises";
-import { CAPTURE_MAX } from "../../server/core/bounds.ts";
+import { CAPTURE_MAX, FURTHER_LOCKS_MAX } from "../../server/core/bounds.ts";
 import type {
   Captured,
   CaptureOptions,
@@ -10,6 +10,7 @@ import type {
   RecordOptions,
   RowlockClient,
 } from "../typescript/src/index.ts";
+import { refuseFirstAgain, severalTokens, tokensText } from "./also.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
 import {
@@ -32,6 +33,13 @@ import { holdOf, runUnder, unused } from "./held-command.ts";
 import { jsonLine, said, shellQuoted, shown, timeWords } from "./print.ts";
 import { type Interruption, take, unlessInterrupted } from "./take.ts";
 
+const ALSO_HELP = `
+--also names further locks, at most ${FURTHER_LOCKS_MAX}: all are taken at once, or none. Each is taken with one permit; write b:permits=2 for
+two, and b:shared or b:exclusive to take it as a reader or a writer. --shared, --exclusive and --permits are about the first
+lock, whose name and token are in ROWLOCK_NAME and ROWLOCK_TOKEN. ROWLOCK_TOKENS has the tokens of all by name, as JSON.
+While this waits for one of them, it holds none, but nobody passes it where it is first: bound it by --wait.
+`;
+
 const RUN_HELP = `
 Waits for the lock, runs the command while holding it, and releases it when the command ends. Until then, it renews the
 lease. If the lease is lost, because no server answers or an operator ended it, it asks all processes in the command's
@@ -42,7 +50,7 @@ is allowed.
 
 The command finds ROWLOCK_NAME, ROWLOCK_LEASE and ROWLOCK_TOKEN, the fencing token, in its environment. It gets the
 signals that this process gets.
-
+${ALSO_HELP}
 The lock's status can show the result: --status-done if the command ends with 0, and otherwise --status-failed. If the
 lock is lost, it is --status-if-lost or else --status-failed. If the command cannot be started, the status does not
 change, and --at-most-every does not count it as a run.
@@ -63,6 +71,7 @@ Examples:
   rowlock run report --at-most-every 50m --cool-down-failed 1m --no-wait -- ./report.sh
   rowlock run sync --if-status "" --if-status ok --status-done ok --status-failed failed -- ./sync.sh
   rowlock run pool/gpu --permits 2 -- ./train --epochs 3
+  rowlock run table/orders --also table/prices:shared --also pool/gpu:permits=2 -- ./load.sh
 `;
 
 export const run: Declare = (command, context) => {
@@ -73,6 +82,7 @@ export const run: Declare = (command, context) => {
   addOutcomeOptions(addLockOptions(command)).asks(
     RUN_HELP,
     (flags: LockFlags & OutcomeFlags, name: string, words: string[]) => {
+      refuseFirstAgain(command, name, flags.also);
       const hold = holdOf(lockOptions(flags));
       return (rowlock) =>
         take(rowlock, { name, quiet: flags.quiet, ...hold }, context, (lock, interrupted) =>
@@ -161,7 +171,7 @@ function nothingSentence(prefix: string, { retryAfterMs }: Captured): string {
 const ACQUIRE_HELP = `
 Takes the lock and exits; the lease lasts for its --ttl. Prints what the script needs, for eval. Nothing renews the
 lease: use a --ttl that is long enough, or run \`rowlock renew\`. If you can, use \`rowlock run\`, which does all of this.
-
+${ALSO_HELP}
 Exit code: 0 if the lock was acquired, ${EXIT.notAcquired} if not, ${EXIT.noServer} if no server answered.
 
 Examples:
@@ -175,11 +185,18 @@ export const acquire: Declare = (command, context) => {
   addLockOptions(command).asks(
     ACQUIRE_HELP,
     ({ json, quiet, ...flags }: LockFlags & { json?: true }, name: string) => {
+      refuseFirstAgain(command, name, flags.also);
       const asked = lockOptions(flags);
-      const text = ({ leaseId, token }: Lock) =>
-        json
-          ? jsonLine({ name, leaseId, token })
-          : `${UNDER_LOCK.name}=${shellQuoted(name)}\n${UNDER_LOCK.lease}=${shellQuoted(leaseId)}\n${UNDER_LOCK.token}=${token}\n`;
+      const text = ({ leaseId, token, tokens }: Lock) => {
+        if (json) return jsonLine({ name, leaseId, token, ...severalTokens(tokens) });
+        const variables = [
+          [UNDER_LOCK.name, shellQuoted(name)],
+          [UNDER_LOCK.lease, shellQuoted(leaseId)],
+          [UNDER_LOCK.token, token],
+          [UNDER_LOCK.tokens, shellQuoted(tokensText(tokens))],
+        ];
+        return variables.map(([variable, value]) => `${variable}=${value}\n`).join("");
+      };
       return (rowlock) =>
         take(rowlock, { name, quiet, ...asked }, context, (lock, interrupted) =>
           handOver([lock], asked, text, rowlock, context, interrupted),

@@ -1,6 +1,7 @@
 // What people see of claims beyond one lock's page: those of many locks, and those that have ended, in a table.
 
 import type { ClaimView, EndName } from "../typescript/src/index.ts";
+import { othersOf, spelled } from "./also.ts";
 import { isUnfetched, ownerOf, taken } from "./lock-views.ts";
 import { localTime } from "./past-times.ts";
 import { columns, type Paint, shown, timeWords } from "./print.ts";
@@ -29,10 +30,10 @@ export function isLost({ end }: ClaimView): boolean {
 
 const TITLES = [
   ["NAME", "CLAIM", "REQUESTED", "WAITED", "HELD"],
-  ["TAKES", "TOKEN", "OWNER", "PRINCIPAL", "STATE"],
+  ["TAKES", "ALSO", "TOKEN", "OWNER", "PRINCIPAL", "STATE"],
 ].flat();
 /** These columns are left out if no claim fills them, and the name if all claims are of one lock that was named. */
-const RARE = ["TOKEN", "PRINCIPAL"];
+const RARE = ["ALSO", "TOKEN", "PRINCIPAL"];
 
 /** @param isOfOne whether the claims are of one lock, which the person has named. */
 export function claimTable(
@@ -56,6 +57,7 @@ function claimCells(claim: TimedClaim, nowMs: number, paint: Paint): string[] {
     timeWords(waitedMs),
     heldMs === undefined ? "" : timeWords(heldMs),
     taken(claim),
+    othersOf(claim).map(spelled).map(shown).join(", "),
     `${token ?? ""}`,
     ownerOf(claim),
     shown(principal),
@@ -72,6 +74,7 @@ function stateWords(claim: ClaimView, nowMs: number, paint: Paint): string {
   const how = (end?.reason ?? "").toLowerCase().replaceAll("_", " ");
   const by = end?.endedBy === undefined ? "" : ` by ${shown(end.endedBy)}`;
   const note = end?.note ?? end?.status ?? "";
-  const why = note === "" ? "" : `: ${shown(note)}`;
+  const because = end?.lockName === undefined ? "" : ` at ${shown(end.lockName)}`;
+  const why = note === "" ? because : `${because}: ${shown(note)}`;
   return `${isLost(claim) ? paint("red", how) : how}${by}${why}`;
 }

@@ -81,24 +81,33 @@ async function offerFor(
     const { toRun } = command.splitAtCommand([...words, word]);
     if (toRun.length > 0) return `command ${before.length + 1 - toRun.length}`;
   }
-  if (flag?.required || (flag && !word.startsWith("-"))) return valuesOf(flag, context);
-  if (word.startsWith("-")) return flagsFor(word, command, context);
+  if (flag?.required || (flag && !word.startsWith("-")))
+    return await valuesOf(flag, word, { command, words: words.slice(0, -1), context });
+  if (word.startsWith("-")) return await flagsFor(word, { command, words, context });
   const choices = command.name() === "help" ? commandsOf(program) : commandsOf(command);
   if (operands === 0 && choices.length > 0)
     return choices.map((choice) => [choice.name(), choice.description()]);
   const argument = command.registeredArguments[operands];
   const isLock =
     argument?.name() === "lease" ? words.includes("--force") : LOCKS.test(argument?.name() ?? "");
-  if (isLock && command instanceof RowlockCommand) return await lockNames(word, command, words);
+  if (isLock) return await lockNames(word, command, words);
   return (argument?.argChoices ?? []).map((choice) => [choice]);
 }
 
+/** Where a word stands: the command, and the words before it on the line. */
+interface Line {
+  readonly command: Command;
+  readonly words: readonly string[];
+  readonly context: CliContext;
+}
+
 /** Offers flags, or the values of a flag that the word already names, as in `--order=`. */
-function flagsFor(word: string, command: Command, context: CliContext): Offer {
-  const [, name] = /^(--[^=]+)=/.exec(word) ?? [];
+async function flagsFor(word: string, line: Line): Promise<Offer> {
+  const { command } = line;
+  const [, name, begun = ""] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
   const flag = name === undefined ? undefined : flagWithValue(command, name);
   if (flag) {
-    const values = valuesOf(flag, context);
+    const values = await valuesOf(flag, begun, line);
     return typeof values === "string" ? values : values.map(([value]) => [`${name}=${value}`]);
   }
   return command
@@ -115,8 +124,9 @@ function flagWithValue(command: Command, name: string): Option | undefined {
   );
 }
 
-function valuesOf({ argChoices, long, flags }: Option, context: CliContext): Offer {
-  if (long === "--server") return serverNames(context).map((name) => [name]);
+async function valuesOf({ argChoices, long, flags }: Option, word: string, line: Line): Promise<Offer> {
+  if (long === "--server") return serverNames(line.context).map((name) => [name]);
+  if (/<lock>/.test(flags)) return await lockNames(word, line.command, line.words);
   if (/<(file|path)>/.test(flags)) return "files";
   return (argChoices ?? []).map((choice) => [choice]);
 }
@@ -126,7 +136,8 @@ function commandsOf(command: Command): Command[] {
 }
 
 /** Returns the names that arrive in time, from the server that the line names so far. */
-async function lockNames(prefix: string, command: RowlockCommand, words: readonly string[]): Promise<Offer> {
+async function lockNames(prefix: string, command: Command, words: readonly string[]): Promise<Offer> {
+  if (!(command instanceof RowlockCommand)) return [];
   command.parseOptions([...words]);
   const servers = await command.servers();
   if (command.hasFaults) return [];

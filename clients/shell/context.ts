@@ -84,8 +84,13 @@ export const WHERE = {
   tokenFile: "ROWLOCK_TOKEN_FILE",
 } as const;
 
-/** Describe the lock that a command runs under. */
-export const UNDER_LOCK = { name: "ROWLOCK_NAME", token: "ROWLOCK_TOKEN", lease: "ROWLOCK_LEASE" } as const;
+/** Describe the lock that a command runs under; of several, the first, and the tokens of all. */
+export const UNDER_LOCK = {
+  name: "ROWLOCK_NAME",
+  token: "ROWLOCK_TOKEN",
+  tokens: "ROWLOCK_TOKENS",
+  lease: "ROWLOCK_LEASE",
+} as const;
 
 export const SHELL_NAMES: readonly string[] = [...Object.values(WHERE), ...Object.values(UNDER_LOCK)];
 

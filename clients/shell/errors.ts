@@ -76,6 +76,7 @@ function list(head: string, sentences: readonly string[]): string {
 }
 
 function wordsFor(path: string): string {
+  if (/^also\b/.test(path)) return "--also";
   const [, field = path, key = ""] = /^(?:.*\.)?(\w+)(\[.*\])?$/.exec(path) ?? [];
   return `${WORDS[path] ?? WORDS[field] ?? `--${field.replaceAll("_", "-")}`}${key && ` ${key.slice(1, -1)}`}`;
 }

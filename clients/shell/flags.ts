@@ -7,6 +7,7 @@ import {
   ATTEMPTS_MAX,
   DELAY_US_MAX,
   DURATION_US_MAX,
+  FURTHER_LOCKS_MAX,
   NAME_BYTES_MAX,
   PERMITS_MAX,
   STATUS_BYTES_MAX,
@@ -14,6 +15,7 @@ import {
   TTL_US_MIN,
 } from "../../server/core/bounds.ts";
 import type { LockOptions, ReleaseOptions, SpendOptions } from "../typescript/src/index.ts";
+import { type FurtherLock, writtenLock } from "./also.ts";
 import { type ExitCode, UNIT_MS } from "./context.ts";
 import { timeWords } from "./print.ts";
 import { instantOf } from "./written-times.ts";
@@ -87,6 +89,18 @@ export function addStatus(text: string, statuses: readonly string[] = []): reado
 }
 
 /** For a flag that may be repeated. */
+function addAlso(text: string, also: readonly FurtherLock[] = []): readonly FurtherLock[] {
+  if (also.length === FURTHER_LOCKS_MAX)
+    throw new InvalidArgumentError(`there are more than ${FURTHER_LOCKS_MAX}: use fewer`);
+  const { name, mode, permits } = writtenLock(text);
+  // After a fault of the flag before, `also` is an empty text.
+  if ([...also].some((other) => other.name === name))
+    throw new InvalidArgumentError("this lock is named twice: name each once");
+  const count = permits === undefined ? undefined : countParser(1, PERMITS_MAX)(permits);
+  return [...also, { name: parseOneName(name), ...given({ mode, permits: count }) }];
+}
+
+/** For a flag that may be repeated. */
 export function addLabel(text: string, labels: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at === 0) throw new InvalidArgumentError("write key=value, with a key");
@@ -131,6 +145,7 @@ export interface LockFlags extends LeaseFlags {
   readonly permits?: number;
   readonly shared?: true;
   readonly exclusive?: true;
+  readonly also?: readonly FurtherLock[];
   readonly quiet?: true;
 }
 
@@ -145,13 +160,14 @@ export interface OutcomeFlags {
   readonly coolDownFailed?: number;
 }
 
-/** Adds the flags of a command that takes one lock by its name. */
+/** Adds the flags of a command that takes a lock by its name, or several. */
 export function addLockOptions<Each extends Command>(command: Each): Each {
   const shared = new Option("--shared", "take it as a reader, beside other readers");
   return addLeaseOptions(
     addQueueOptions(command)
       .addOption(shared.conflicts(["exclusive", "permits"]))
       .addOption(new Option("--exclusive", "take it as a writer, alone").conflicts("permits"))
+      .option("--also <lock>", "a further lock, taken together with the first; may be repeated", addAlso)
       .option("-q, --quiet", "print neither the place in the queue nor that the lock was not acquired"),
   );
 }
@@ -221,11 +237,11 @@ export function addOutcomeOptions<Each extends Command>(command: Each): Each {
     );
 }
 
-export function lockOptions({ wait = "forever", permits, shared, exclusive, ...flags }: LockFlags) {
+export function lockOptions({ wait = "forever", permits, shared, exclusive, also, ...flags }: LockFlags) {
   const mode = shared ? "shared" : exclusive ? "exclusive" : undefined;
   return {
     wait: wait === false ? 0 : wait,
-    ...given({ permits, mode }),
+    ...given({ permits, mode, also }),
     ...leaseOptions(flags),
   } satisfies LockOptions;
 }

@@ -11,6 +11,7 @@ import type {
   RowlockClient,
   RowlockError,
 } from "../typescript/src/index.ts";
+import { tokensText } from "./also.ts";
 import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
 import { said } from "./print.ts";
 import { startCommand } from "./start-command.ts";
@@ -136,6 +137,8 @@ async function runHeld(
     ...context.env,
     [UNDER_LOCK.name]: lock.name,
     [UNDER_LOCK.token]: String(lock.token),
+    // Also of one lock: a command within another one must not find the tokens of the outer one.
+    [UNDER_LOCK.tokens]: tokensText(lock.tokens),
     [UNDER_LOCK.lease]: lock.leaseId,
   };
   let child: ChildProcess | undefined;

@@ -2,6 +2,7 @@
 // `capture` print; and how an operator ends the leases of others.
 
 import type { RowlockClient } from "../typescript/src/index.ts";
+import { alsoWords, othersOf, severalTokens } from "./also.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { countParser, given, parseAttempts, parseDelay, parseStatus, parseTtl } from "./flags.ts";
@@ -22,10 +23,12 @@ export const renew: Declare = (command, context) =>
     .option("--ttl <time>", "how long the lease lasts from now (default: its last time to live)", parseTtl)
     .option("--json", "one object")
     .asks(RENEW_HELP, ({ ttl, json }: { ttl?: number; json?: true }, leaseId: string) => async (rowlock) => {
-      const renewed = await rowlock.renew(leaseId, given({ ttl }));
+      const { tokens, ...renewed } = await rowlock.renew(leaseId, given({ ttl }));
+      const [, ...others] = tokens;
+      const also = others.map(([name, token]) => `, and ${shown(name)} with ${token}`).join("");
       const left = renewed.ttlMs === undefined ? "without end" : `for ${timeWords(renewed.ttlMs)}`;
-      const words = `${shown(renewed.name)}: held ${left}, with token ${renewed.token}\n`;
-      context.out(json ? jsonLine(renewed) : words);
+      const words = `${shown(renewed.name)}: held ${left}, with token ${renewed.token}${also}\n`;
+      context.out(json ? jsonLine({ ...renewed, ...severalTokens(tokens) }) : words);
       return EXIT.ok;
     });
 
@@ -94,7 +97,8 @@ async function forceRelease(
   for (const claim of ended) {
     const { ticketNumber, owner, grantedAt } = claim;
     const did = grantedAt ? "held it" : "waited";
-    out(json ? jsonLine(claim) : `${shown(name)}: ended #${ticketNumber} of ${shown(owner)}, which ${did}\n`);
+    const line = `${shown(name)}: ended #${ticketNumber} of ${shown(owner)}${alsoWords(othersOf(claim))}, which ${did}\n`;
+    out(json ? jsonLine(claim) : line);
   }
   if (ended.length === 0 && !json) out(`${shown(name)}: there was nothing to end.\n`);
   if (remaining > 0) err(`rowlock: ${remaining} holders are left: run it again.\n`);

@@ -9,6 +9,7 @@ import type {
   RateView,
   RecordView,
 } from "../typescript/src/index.ts";
+import { alsoWords, othersOf } from "./also.ts";
 import type { LockOrder } from "./lock-orders.ts";
 import { localTime } from "./past-times.ts";
 import { poolLine } from "./pools.ts";
@@ -62,12 +63,14 @@ function holderCells(claim: ClaimView, nowMs: number): string[] {
     since(grantedAt, nowMs),
     expiresAt ? `${timeWords(Math.max(0, expiresAt.getTime() - nowMs))} left` : "no end",
     `token ${token}`,
-    isUnfetched(claim, nowMs) ? `${ownerOf(claim)} (granted, but not fetched yet)` : ownerOf(claim),
+    `${ownerOf(claim)}${alsoWords(othersOf(claim))}${isUnfetched(claim, nowMs) ? " (granted, but not fetched yet)" : ""}`,
   ];
 }
 
 function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] {
-  return [`#${claim.ticketNumber}`, taken(claim), since(claim.requestedAt, nowMs), reason, ownerOf(claim)];
+  const { ticketNumber, requestedAt } = claim;
+  const who = `${ownerOf(claim)}${alsoWords(othersOf(claim))}`;
+  return [`#${ticketNumber}`, taken(claim), since(requestedAt, nowMs), reason, who];
 }
 
 /**
@@ -76,7 +79,7 @@ function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] 
  */
 function waitsFor(lock: LockView, at: number, nowMs: number): string {
   const { limit, rate, waiters, record } = lock;
-  const { mode, permits, spendOnly, pool } = waiters[at] as ClaimView;
+  const { mode, permits, spendOnly, pool, also } = waiters[at] as ClaimView;
   if (pool !== undefined) return `at the pool ${shown(pool)}`;
   const before = waiters[at - 1];
   if (before && before.pool === undefined) return `behind #${before.ticketNumber}`;
@@ -94,6 +97,7 @@ function waitsFor(lock: LockView, at: number, nowMs: number): string {
     : held === undefined || (mode === "shared" && held === "shared");
   const fits = spendOnly || fitsBeside;
   if (fits && rate && permits > (rate.available ?? 0)) return "until its rate allows it";
+  if (fits && also) return "for its other locks";
   if (isOfPermits) return `for ${counted(permits, "permit")}, ${free} free`;
   if (mode === "shared" && held === "exclusive") return "until the writer ends";
   return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all holders end";

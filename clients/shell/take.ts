@@ -14,7 +14,9 @@ import type {
   SpendOptions,
   Spent,
 } from "../typescript/src/index.ts";
+import { alsoWords, type FurtherLock } from "./also.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { given } from "./flags.ts";
 import { inLocalTime } from "./past-times.ts";
 import { pausedBy } from "./paused-limits.ts";
 import { poolOf } from "./pools.ts";
@@ -30,11 +32,12 @@ const REASON_AFTER_MS = 10_000;
 
 interface Named {
   readonly name: string;
+  readonly also?: readonly FurtherLock[] | undefined;
   /** Show neither the place in the queue, nor that the lock was not acquired. */
   readonly quiet?: boolean | undefined;
 }
 
-export type Asked = LockOptions & Named;
+export type Asked = Omit<LockOptions, "also"> & Named;
 
 /** What listens, to the end of this process, for signals that ask it to end: none cuts its clean-up short. */
 export interface Interruption {
@@ -84,15 +87,15 @@ export async function unlessInterrupted(
  */
 export function take(
   rowlock: RowlockClient,
-  { name, quiet, ...asked }: Asked,
+  { name, also, quiet, ...asked }: Asked,
   context: CliContext,
   held: (lock: Lock, interrupted: Interruption) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   return unlessInterrupted(context, async (interrupted) => {
-    const { lock, refusal } = await queued(rowlock, { name, quiet }, context, interrupted, (more) =>
-      rowlock.acquire(name, { ...asked, ...more }),
+    const { lock, refusal } = await queued(rowlock, { name, also, quiet }, context, interrupted, (more) =>
+      rowlock.acquire(name, { ...asked, ...given({ also }), ...more }),
     );
-    return lock ? await held(lock, interrupted) : refused({ name, quiet }, refusal, context);
+    return lock ? await held(lock, interrupted) : refused({ name, also, quiet }, refusal, context);
   });
 }
 
@@ -125,12 +128,12 @@ export function takeFromRate(
 /** Makes a request, and shows its place in the queue meanwhile. */
 function queued<Outcome>(
   rowlock: RowlockClient,
-  { name, quiet = false }: Named,
+  { name, also, quiet = false }: Named,
   context: CliContext,
   { signal }: Interruption,
   request: (more: Pick<LockOptions, "signal" | "onPosition">) => Promise<Outcome>,
 ): Promise<Outcome> {
-  const line = waitingLine(name, context);
+  const line = waitingLine(name, context, also);
   const reason = laterReason(rowlock, line.say);
   const onPosition = (place: Place) => {
     line.at(place);
@@ -142,8 +145,8 @@ function queued<Outcome>(
   });
 }
 
-function refused({ name, quiet = false }: Named, refusal: Refusal, { err }: CliContext): ExitCode {
-  if (!quiet) err(said(refusedSentence(name, refusal)));
+function refused({ name, also, quiet = false }: Named, refusal: Refusal, { err }: CliContext): ExitCode {
+  if (!quiet) err(said(refusedSentence(refusal.lockName ?? name, refusal, alsoWords(also))));
   return EXIT.notAcquired;
 }
 
@@ -178,15 +181,19 @@ export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (w
 }
 
 /** Shows the place in the queue: on a terminal in one line that is rewritten, elsewhere in a line for each place. */
-export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
+export function waitingLine(name: string, { err, errIsTerminal }: CliContext, also?: readonly FurtherLock[]) {
   let rewriting: NodeJS.Timeout | undefined;
   let write = (): void => {};
-  const words = ({ ahead, pool, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
-    const where = pool === undefined ? "in the queue" : `at the pool ${shown(pool)}`;
+  const which = `"${shown(name)}"${alsoWords(also)}`;
+  const words = ({ ahead, pool, waitsFor, waitedMs, rateWaitMs = 0 }: Place, sinceMs: number): string => {
+    // The lock that is named is the one at which most are before it: if nobody is there, nobody is at the others.
+    const ofOne = ahead === 0 ? "in each queue" : `in the queue of "${shown(waitsFor ?? "")}"`;
+    const queue = waitsFor === undefined ? "in the queue" : ofOne;
+    const where = pool === undefined ? queue : `at the pool ${shown(pool)}`;
     const place = ahead === 0 ? `next ${where}` : `${ahead} ahead ${where}`;
     const leftMs = rateWaitMs - sinceMs;
     const rate = leftMs > 0 ? `, ${timeWords(leftMs)} more by its rate` : "";
-    return `waiting for "${shown(name)}": ${place}${rate}, for ${timeWords(waitedMs + sinceMs)} so far`;
+    return `waiting for ${which}: ${place}${rate}, for ${timeWords(waitedMs + sinceMs)} so far`;
   };
   return {
     /** Shows a new place. */
@@ -203,7 +210,7 @@ export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
     },
     /** Prints a line of its own about the wait, which stays. */
     say(about: string): void {
-      err(`${errIsTerminal ? ERASE_LINE : ""}${said(`waiting for "${name}": ${about}`)}`);
+      err(`${errIsTerminal ? ERASE_LINE : ""}${said(`waiting for ${which}: ${about}`)}`);
       write();
     },
     /** The wait is over. Can be called twice. */
@@ -215,15 +222,16 @@ export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
   };
 }
 
-/** Says in one sentence why the lock was not acquired. */
-function refusedSentence(name: string, refusal: Refusal): string {
+/** Says in one sentence why the lock was not acquired. @param also the further locks, for what is about all of them. */
+function refusedSentence(name: string, refusal: Refusal, also: string): string {
   const { retryAfterMs } = refusal;
   switch (refusal.reason) {
     case "BUSY":
       return busySentence(name, refusal);
     case "TIMED_OUT": {
       const { limit, holders } = refusal;
-      return `"${name}" did not become free in time${limit ? `: it ${pausedWords(limit)}` : holdersWords(holders)}.`;
+      const why = limit ? `: it ${pausedWords(limit)}` : holdersWords(holders, name);
+      return `"${name}"${also} did not become free in time${why}.`;
     }
     case "PAUSED":
       return `"${name}" ${pausedWords(refusal.limit)}.`;
@@ -247,7 +255,7 @@ function refusedSentence(name: string, refusal: Refusal): string {
     case "STATUS_MISMATCH":
       return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${refusal.status}"`}, which no --if-status allows.`;
     default:
-      return `"${name}" was not acquired. ${inLocalTime(refusal.message, new Date())}`;
+      return `"${name}"${also} was not acquired. ${inLocalTime(refusal.message, new Date())}`;
   }
 }
 
@@ -256,7 +264,7 @@ function busySentence(
   { limit, holders }: Pick<Refusal & { reason: "BUSY" }, "limit" | "holders">,
 ): string {
   const pool = limit && poolOf(limit);
-  if (!limit || !pool) return `"${name}" is busy${holdersWords(holders)}.`;
+  if (!limit || !pool) return `"${name}" is busy${holdersWords(holders, name)}.`;
   const why = limit.reason ? ` (${limit.reason})` : "";
   return `"${name}" must wait: ${pool} with its limit of ${limit.permits}${why} has no room now.`;
 }
@@ -281,7 +289,8 @@ function pausedWords(limit: LimitView | undefined): string {
   return `is paused${limit.reason ? ` (${limit.reason})` : ""}: ${todo}`;
 }
 
-function holdersWords([first, ...more]: readonly ClaimView[]): string {
+function holdersWords([first, ...more]: readonly ClaimView[], name: string): string {
   if (!first) return "";
-  return `: ${first.owner} holds it${more.length > 0 ? `, and ${more.length} more` : ""}`;
+  const what = first.lockName === name ? "it" : `"${first.lockName}"`;
+  return `: ${first.owner} holds ${what}${more.length > 0 ? `, and ${more.length} more` : ""}`;
 }

@@ -8,6 +8,7 @@ import type {
   WaitEstimateView,
   WaitExplanation,
 } from "../typescript/src/index.ts";
+import { alsoWords, othersOf } from "./also.ts";
 import { inLocalTime, localTime } from "./past-times.ts";
 import { type PausedLimit, pausedBy } from "./paused-limits.ts";
 import { type Paint, shown, timeWords } from "./print.ts";
@@ -17,13 +18,15 @@ import { rateText } from "./rates.ts";
 export function explanationPage(explanation: WaitExplanation, nowMs: number, paint: Paint): string {
   const { lock, claim, causes, summary, estimate } = explanation;
   const which = `${shown(lock.name)}${claim ? `#${claim.ticketNumber}` : ""}`;
+  const also = claim ? alsoWords(othersOf(claim)) : "";
   const lines = causes.map((cause) => {
-    const [words, todo] = causeWords(cause, lock.name, nowMs);
-    return `  - ${words}: ${todo}`;
+    const { lockName } = cause;
+    const [words, todo] = causeWords(cause, lockName ?? lock.name, nowMs);
+    return `  - ${lockName === undefined ? "" : `${shown(lockName)}: `}${words}: ${todo}`;
   });
   const last = estimate ? [`  ${estimateWords(estimate)}`] : [];
   return [
-    `${paint("bold", which)}: ${shown(inLocalTime(summary, new Date(nowMs)))}`,
+    `${paint("bold", which)}${also}: ${shown(inLocalTime(summary, new Date(nowMs)))}`,
     ...lines,
     ...last,
     "",

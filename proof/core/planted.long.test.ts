@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { history as historyOfSets, simulateSets } from "../../test/core/few-locks.ts";
 import type { Core } from "../../test/core/rows-in-memory.ts";
 import { simulate } from "../../test/core/simulation.ts";
 import { history } from "../../test/core/steps.ts";
@@ -24,21 +25,26 @@ afterAll(() => rm(directory, { recursive: true }));
 
 test("a copy of the core without a fault passes", async () => {
   const core = await copyOfCore("sound");
-  const property = fc.property(history, (steps) => simulate(steps, { core }));
-  const result = fc.check(property, { seed, numRuns: 20 });
-  expect(fc.defaultReportMessage(result)).toBeUndefined();
+  for (const result of [check(core, { numRuns: 20 }), check(core, { numRuns: 20 }, true)])
+    expect(fc.defaultReportMessage(result)).toBeUndefined();
 });
 
 test.each(MUTANTS)("a core that $fault is caught", async (mutant) => {
   const core = await copyOfCore(String(MUTANTS.indexOf(mutant)), mutant);
-  const property = fc.property(history, (steps) => simulate(steps, { core }));
   // No shrinking: the smallest failing history does not matter here.
-  const result = fc.check(property, { seed, numRuns: RUNS_MAX, endOnFailure: true });
+  const result = check(core, { numRuns: RUNS_MAX, endOnFailure: true }, mutant.sets);
   expect(result.failed, "a broken promise is found").toBe(true);
   // A crash of the copy would prove nothing.
   expect(result.errorInstance).not.toBeInstanceOf(TypeError);
   expect(result.errorInstance).not.toBeInstanceOf(ReferenceError);
 });
+
+function check(core: Core, options: object, sets = false): fc.RunDetails<unknown> {
+  const property = sets
+    ? fc.property(historyOfSets, (steps) => simulateSets(steps, core))
+    : fc.property(history, (steps) => simulate(steps, { core }));
+  return fc.check(property as fc.IProperty<unknown>, { seed, ...options });
+}
 
 /** Loads a fresh copy of the core from its own directory, patched if a mutant is given. */
 async function copyOfCore(name: string, mutant?: Mutant): Promise<Core> {

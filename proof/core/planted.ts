@@ -11,6 +11,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** Only the histories of claims for several locks show it. */
+  readonly sets?: true;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -35,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants at once without looking at the queue",
     file: "decide.ts",
-    from: "lock.waiting === 0 && fits(",
+    from: "there.lock.waiting === 0 && fits(",
     to: "fits(",
   },
   {
@@ -53,23 +55,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets a lease run on after its end",
     file: "transitions.ts",
-    from: 'claim.state !== "ended" && isDue',
-    to: 'claim.state === "waiting" && isDue',
+    from: 'if (claim.state === "ended" ||',
+    to: 'if (claim.state !== "waiting" ||',
   },
   {
     fault: "grants to a waiter that has lapsed",
     file: "transitions.ts",
-    from: 'claim.state !== "ended" && isDue',
-    to: 'claim.state === "held" && isDue',
+    from: 'if (claim.state === "ended" ||',
+    to: 'if (claim.state !== "held" ||',
   },
   {
     fault: "lets a small request pass a heavy one at the head of the queue",
     file: "levels.ts",
-    from: "    if (!fits(lock, draft.limit.limit, head)) return;",
+    from: '    if (fate === "waits") return;',
     to:
-      "    if (!fits(lock, draft.limit.limit, head)) {\n" +
-      "      if (!queue[1] || !mayGrant(draft) || !fits(lock, draft.limit.limit, queue[1])) return;\n" +
-      "      const [next] = queue.splice(1, 1) as [Claim];\n      queue.unshift(next);\n" +
+      '    if (fate === "waits") {\n' +
+      "      const next = queue[1];\n" +
+      "      if (!next || next.members !== null || fits(lock, draft.limit.limit, head)) return;\n" +
+      '      if (fateOf(draft, next) !== "ready") return;\n' +
+      "      queue.splice(1, 1);\n      queue.unshift(next);\n" +
       "      occupy(draft, next);\n      enter(draft, next, null);\n      continue;\n    }",
   },
   {
@@ -98,7 +102,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "gives leases from before they may have been asked for",
-    file: "transitions.ts",
+    file: "draft.ts",
     from: "nowUs: rows.nowUs",
     to: "nowUs: rows.atLeastUs",
   },
@@ -123,14 +127,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants to waiters while leases may be held that a fail-over has lost",
     file: "levels.ts",
-    from: "    if (!mayGrant(draft)) return;",
-    to: "    if (draft.lock.record !== null && !mayGrant(draft)) return;",
+    from: '  if (!mayGrant(draft)) return "waits";',
+    to: '  if (lock.record !== null && !mayGrant(draft)) return "waits";',
   },
   {
     fault: "grants to new requests while leases may be held that a fail-over has lost",
     file: "decide.ts",
-    from: "if (isFree && mayGrant(draft)) {",
-    to: "if (isFree && isDueNow(lock, draft.clock)) {",
+    from: "return isFree && mayGrant(draft) && isAllowed(",
+    to: "return isFree && isDueNow(lock, clock) && isAllowed(",
   },
   {
     fault: "goes on with the old tokens after a fail-over",
@@ -327,14 +331,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants to waiters before the lock is due",
     file: "levels.ts",
-    from: "    if (!mayGrant(draft)) return;",
-    to: "    if (draft.failOver.grantsFromUs > draft.clock.atLeastUs) return;",
+    from: '  if (!mayGrant(draft)) return "waits";',
+    to: '  if (draft.failOver.grantsFromUs > clock.atLeastUs) return "waits";',
   },
   {
     fault: "grants to new requests before the lock is due",
     file: "decide.ts",
-    from: "if (isFree && mayGrant(draft)) {",
-    to: "if (isFree && draft.failOver.grantsFromUs <= draft.clock.atLeastUs) {",
+    from: "return isFree && mayGrant(draft) && isAllowed(",
+    to: "return isFree && draft.failOver.grantsFromUs <= clock.atLeastUs && isAllowed(",
   },
   {
     fault: "grants when the lock may not be due yet by a clock that is not known exactly",
@@ -345,20 +349,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "leaves waiters of an exhausted lock in its queue",
     file: "levels.ts",
-    from: "    if (isExhausted(lock)) {",
-    to: "    if (isExhausted(lock) && !mayGrant(draft)) return;\n    if (isExhausted(lock)) {",
+    from: '  if (isExhausted(lock)) return "exhausted";',
+    to: '  if (isExhausted(lock)) return mayGrant(draft) ? "exhausted" : "waits";',
   },
   {
     fault: "grants to waiters without an attempt",
     file: "levels.ts",
-    from: "    if (isExhausted(lock)) {",
-    to: "    if (isExhausted(lock) && head.ttlUs === null) {",
+    from: '  if (isExhausted(lock)) return "exhausted";',
+    to: '  if (isExhausted(lock) && head.ttlUs === null) return "exhausted";',
   },
   {
     fault: "lets new requests wait for a lock without attempts",
     file: "decide.ts",
-    from: "if (isExhausted(lock)) return",
-    to: "if (isExhausted(lock) && !command.mayWait) return",
+    from: "(isExhausted(one.draft.lock) ?",
+    to: "(isExhausted(one.draft.lock) && !command.mayWait ?",
   },
   {
     fault: "takes no attempt for a grant",
@@ -369,14 +373,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "asks for the status when a request comes, and not when it is granted",
     file: "levels.ts",
-    from: "    if (!isInWantedStatus(lock, head.terms)) {",
-    to: "    if (!lock) {",
+    from: "  if (!isInWantedStatus(lock, head.terms)) return",
+    to: "  if (!lock) return",
   },
   {
     fault: "grants new requests in a status that they do not want",
     file: "decide.ts",
-    from: "    if (!isInWantedStatus(lock, command.terms ?? null))",
-    to: "    if (!lock)",
+    from: "!isInWantedStatus(draft.lock, command.terms ?? null)",
+    to: "!draft.lock",
   },
   {
     fault: "takes a lock without a record for one without a status",
@@ -525,14 +529,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "grants to new requests faster than the rate",
     file: "decide.ts",
-    from: "if (isAllowed(rate, lock.rateUntilUs, command.permits, clock)) {",
-    to: "if (lock) {",
+    from: "mayGrant(draft) && isAllowed(rate, lock.rateUntilUs, permits, clock);",
+    to: "mayGrant(draft);",
   },
   {
     fault: "grants to waiters faster than the rate",
     file: "levels.ts",
-    from: "if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;",
-    to: "",
+    from: 'return isAllowed(rate, lock.rateUntilUs, head.permits, clock) ? "ready" : "waits";',
+    to: 'return "ready";',
   },
   {
     fault: "grants when the rate may not allow it yet by a clock that is not known exactly",
@@ -593,14 +597,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "leaves waiters in the queue that want more than a burst",
     file: "levels.ts",
-    from: " || exceedsBurst(draft.rate, head.permits)",
+    from: " || exceedsBurst(rate, head.permits)",
     to: "",
   },
   {
     fault: "lets new requests wait that want more than a burst",
     file: "decide.ts",
-    from: "rate && exceedsBurst(rate, asked.permits)",
-    to: "rate && !asked.mayWait && exceedsBurst(rate, asked.permits)",
+    from: "whyNever(one, asking) ??",
+    to: "(command.mayWait && one.draft.rate ? null : whyNever(one, asking)) ??",
   },
   {
     fault: "does not say when the rate lets the first waiter be granted",
@@ -632,9 +636,86 @@ export const MUTANTS: readonly Mutant[] = [
     from: "rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs)",
     to: "rateWaitUs(rate, lock.rateUntilUs, permits, nowUs)",
   },
+  {
+    fault: "gives several locks to who is first at one of them",
+    sets: true,
+    file: "levels.ts",
+    from: 'return fate !== "ready" || parts.every(isReady);',
+    to: 'return fate !== "ready" || parts.some(isReady);',
+  },
+  {
+    fault: "holds what is free of several locks while it waits for the others",
+    sets: true,
+    file: "levels.ts",
+    from: 'return fate !== "ready" || parts.every(isReady);',
+    to: `if (fate !== "ready" || parts.every(isReady)) return true;
+  for (const part of parts.filter(isReady)) {
+    occupy(part.draft, part.claim);
+    touch(part.draft, part.claim);
+  }
+  return false;`,
+  },
+  {
+    fault: "lets later claims pass one for several locks",
+    sets: true,
+    file: "levels.ts",
+    from: "    if (head.members !== null && !isWholeAndReady(draft, head, fate)) return;",
+    to: `    if (head.members !== null && !isWholeAndReady(draft, head, fate)) {
+      const next = queue[1];
+      if (!next || next.members !== null || fateOf(draft, next) !== "ready") return;
+      queue.splice(1, 1);
+      queue.unshift(next);
+      occupy(draft, next);
+      enter(draft, next, null);
+      continue;
+    }`,
+  },
+  {
+    fault: "gives back two of several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "  for (const part of wholeOrThrow(draft, claim)) {\n    endRow(",
+    to: `  const parts = wholeOrThrow(draft, claim);
+  for (const part of reason === "released" ? parts.slice(0, 2) : parts) {
+    endRow(`,
+  },
+  {
+    fault: "renews one of several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members !== null)",
+    to: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members === undefined)",
+  },
+  {
+    fault: "does not write that a claim for several locks must be looked at",
+    sets: true,
+    file: "transitions.ts",
+    from: "  if (left.length > 0) return clock.atLeastUs;\n",
+    to: "",
+  },
+  {
+    fault: "grants nothing at a lock that a claim for several has left in the same decision",
+    sets: true,
+    file: "decide-batch.ts",
+    from: "  settle(batch);\n",
+    to: "",
+  },
+  {
+    fault: "gives one token to several locks",
+    sets: true,
+    file: "transitions.ts",
+    from: "    fencingToken: (parts[at] as Part).claim.fencingToken,",
+    to: "    fencingToken: (parts[at > 0 ? 0 : at] as Part).claim.fencingToken,",
+  },
+  {
+    fault: "grants several locks at once where somebody waits for one of them",
+    sets: true,
+    file: "decide.ts",
+    from: "  if (asking.every(isGrantable)) {\n    for (const [at,",
+    to: "  if (isGrantable(asking[0] as AskingAt)) {\n    for (const [at,",
+  },
 ];
 
-/** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
 /** The patch of one of them, for a copy of the whole server. */
 export function corePatch(fault: string): Omit<Mutant, "fault"> {
   const mutant = MUTANTS.find((each) => each.fault === fault);
@@ -643,6 +724,7 @@ export function corePatch(fault: string): Omit<Mutant, "fault"> {
   return { file: `core/${file}`, from, to };
 }
 
+/** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
 export async function patched(core: string, { fault, file, from, to }: Mutant): Promise<string> {
   const source = await readFile(join(core, file), "utf8");
   const places = source.split(from).length - 1;

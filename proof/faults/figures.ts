@@ -25,6 +25,8 @@ export interface Figures {
   readonly unknown: number;
   readonly grants: number;
   readonly spends: number;
+  /** Grants of several locks. */
+  readonly sets: number;
   readonly increments: number;
   readonly tasksMade: number;
   readonly tasksFinished: number;
@@ -51,6 +53,7 @@ export const NO_FIGURES: Figures = {
   unknown: 0,
   grants: 0,
   spends: 0,
+  sets: 0,
   increments: 0,
   tasksMade: 0,
   tasksFinished: 0,
@@ -64,8 +67,11 @@ export const NO_FIGURES: Figures = {
 };
 
 export function figuresOf(history: History): Figures {
-  const grants = history.of("acquire").filter(({ outcome }) => outcome === "granted");
-  const calls = history.entries.filter(({ did }) => CALLS.includes(did));
+  const granted = history.of("acquire").filter(({ outcome }) => outcome === "granted");
+  const grants = granted.filter(({ lock, set = [lock] }) => set[0] === lock);
+  // A call about several locks has an entry at each of them.
+  const isFirst = (entry: Entry) => !("set" in entry) || !entry.set || entry.set[0] === entry.lock;
+  const calls = history.entries.filter((entry) => CALLS.includes(entry.did) && isFirst(entry));
   const done = history.of("count").filter(({ outcome }) => outcome === "done");
   const finished = (as: "done" | "again") =>
     history.of("finish").filter(({ outcome, status }) => outcome === "released" && status === as).length;
@@ -77,6 +83,7 @@ export function figuresOf(history: History): Figures {
     unknown: calls.filter((call) => "outcome" in call && call.outcome === "unknown").length,
     grants: grants.length,
     spends: grants.filter(({ spends }) => spends).length,
+    sets: grants.filter(({ set }) => set !== undefined).length,
     increments: done.filter(({ to }) => to > 0).length,
     tasksMade: history.of("make").length,
     tasksFinished: finished("done"),
@@ -109,10 +116,10 @@ export function sum(a: Figures, b: Figures): Figures {
 export function linesOf({ faults, ...figures }: Figures): string[] {
   const aSecond = (figures.calls / (figures.spanMs / 1e3)).toFixed(0);
   const { calls, unknown, grants, increments, tasksMade, tasksFinished, tasksPutOff, staleWrites } = figures;
-  const { spends, limitsSet, ratesSet, forced, erased } = figures;
+  const { spends, sets, limitsSet, ratesSet, forced, erased } = figures;
   return [
     `${calls} calls (${aSecond} a second), ${unknown} with an unknown outcome`,
-    `${grants} grants, ${spends} of them spends, ${increments} increments, ${tasksFinished} of ${tasksMade} tasks finished, ${staleWrites} stale writes refused`,
+    `${grants} grants, ${spends} of them spends and ${sets} of several locks, ${increments} increments, ${tasksFinished} of ${tasksMade} tasks finished, ${staleWrites} stale writes refused`,
     `${tasksPutOff} tasks put off, ${limitsSet} limits and ${ratesSet} rates set, ${forced} leases ended by force, ${erased} records deleted`,
     ...[...faults]
       .sort(([a], [b]) => (a < b ? -1 : 1))

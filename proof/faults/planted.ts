@@ -152,8 +152,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/transaction/transaction.ts",
-        from: '} else if ("ref" in command) claims.push(command.ref);',
-        to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
+        from: '} else if ("ref" in command) {\n          claims.push(command.ref);',
+        to: '} else if (command.verb === "release") holdersOf.push(lockId);\n        else if ("ref" in command) {\n          claims.push(command.ref);',
       },
       {
         file: "core/decide.ts",
@@ -218,6 +218,19 @@ export const PLANTED: readonly Planted[] = [
         to: "",
       },
     ],
+  },
+  {
+    fault: "gives several locks to who is first at one of them",
+    faults: "none",
+    caughtBy: [EXCLUSION, "no fenced write is lost"],
+    patches: [corePatch("gives several locks to who is first at one of them")],
+  },
+  {
+    fault: "gives back two of several locks",
+    faults: "none",
+    seconds: 20,
+    caughtBy: ["several locks are taken and given back together", "nothing is held for nobody"],
+    patches: [corePatch("gives back two of several locks")],
   },
   {
     fault: "tells waiters nothing of what other servers grant",

@@ -10,7 +10,7 @@ import { type House, type HouseOptions, openHouse } from "./house/house.ts";
 import { COUNTERS, count } from "./work/counters.ts";
 import { FencedStore } from "./work/fenced-store.ts";
 import { finals } from "./work/finals.ts";
-import { LOCKS, useLocks } from "./work/locks.ts";
+import { LOCKS, useLocks, useSets } from "./work/locks.ts";
 import { operate } from "./work/operate.ts";
 import { setSteadyPool } from "./work/pools.ts";
 import { setSteadyRate, spend } from "./work/rates.ts";
@@ -65,7 +65,7 @@ export async function play(
     ...Array.from({ length: HANDS }, () => useLocks(run, client, store)),
     count(run, client),
     work(run, client),
-    ...(client.isBare ? [spend(run, client), spend(run, client)] : []),
+    ...(client.isBare ? [spend(run, client), spend(run, client), useSets(run, client, store)] : []),
     ...(index % 3 === 0 ? [makeTasks(run, client)] : []),
   ]);
   const faults = only === "none" ? [] : faultsIn(house, only);

@@ -1,5 +1,6 @@
 // The transactions of pools. Each decides about one lock: it has the rows of that lock and of its claims, then those of the pools
 // that it needs, and writes nothing else. It is the design as a program, and no part of the server.
+import type { Step } from "../exploration/transactions.ts";
 import {
   type Change,
   type Claim,
@@ -12,11 +13,8 @@ import {
   isWider,
   levelsOf,
   mayGoOn,
-  nameOf,
   neverFits,
   type State,
-  type Step,
-  stateOf,
 } from "./state.ts";
 
 /** One transaction: the rows that it has locked, which it also writes. */
@@ -62,6 +60,9 @@ export function apply(state: State, step: Step): readonly string[] {
       return countHolders(state, name);
     case "end counting":
       return endCounting(state);
+    case "forget walk":
+      state.walk = null;
+      return [];
     case "drop":
       return drop(state, name);
     default:
@@ -112,7 +113,7 @@ function ask(draft: Draft, claim: Claim): void {
   }
   // The claims of this lock go first. Then all levels are tried: either all are taken, or the rows stay as they were.
   settle(draft);
-  const before = stateOf(JSON.stringify(state));
+  const before = structuredClone(state);
   goOn(draft, claim);
   if (claim.state === "held") return;
   state.rows = before.rows;
@@ -270,31 +271,20 @@ export function leftToCount({ rows, walk }: State): string[] {
   );
 }
 
-/** Decides from memory and sends nothing yet: the writes, and what they assert. */
-export function remember(state: State, step: Step, server: number): void {
-  const memory = nameOf({ ...stateOf(JSON.stringify(state)), remembered: [] });
-  const asserted = apply(stateOf(memory), step);
-  state.remembered[server] = { step, memory, asserted };
-}
-
 /** Writes a decision from memory, whose assertions hold. What it has not written stays as others have left it. */
-export function commitRemembered(state: State, server: number): readonly string[] {
-  const remembered = state.remembered[server];
-  if (!remembered) return [];
-  const before = stateOf(remembered.memory);
-  const after = stateOf(remembered.memory);
-  const written = apply(after, remembered.step);
+export function write(
+  state: State,
+  { from, to, written }: { readonly from: State; readonly to: State; readonly written: readonly string[] },
+): void {
   for (const name of written) {
-    const row = after.rows[name];
+    const row = to.rows[name];
     if (row) state.rows[name] = row;
   }
-  for (const [index, claim] of after.claims.entries()) {
-    if (JSON.stringify(claim) === JSON.stringify(before.claims[index])) continue;
+  for (const [index, claim] of to.claims.entries()) {
+    if (JSON.stringify(claim) === JSON.stringify(from.claims[index])) continue;
     const others = Object.entries((state.claims[index] as Claim).ranks).filter(
       ([name]) => !written.includes(name),
     );
     state.claims[index] = { ...claim, ranks: { ...claim.ranks, ...Object.fromEntries(others) } };
   }
-  state.remembered[server] = null;
-  return written;
 }

@@ -1,19 +1,6 @@
 // Faults to plant into the transactions, as textual patches: each is a wrong design, and the exploration of a small world has to
 // find it.
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-
-export interface Planted {
-  readonly fault: string;
-  readonly file: "model.ts" | "state.ts" | "explore.ts";
-  readonly from: string;
-  readonly to: string;
-  /** The small world in which it is found, by a part of its name. */
-  readonly world: string;
-  /** A part of the promise that it breaks first there. */
-  readonly breaks: string;
-}
+import type { Planted } from "../exploration/planted.ts";
 
 export const PLANTED: readonly Planted[] = [
   {
@@ -159,9 +146,9 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     fault: "asserts the revision of its lock from memory, and not those of the pools",
-    file: "model.ts",
-    from: "state.remembered[server] = { step, memory, asserted };",
-    to: "state.remembered[server] = { step, memory, asserted: asserted.slice(0, 1) };",
+    file: "../exploration/transactions.ts",
+    from: "return { step, memory, asserted };",
+    to: "return { step, memory, asserted: asserted.slice(0, 1) };",
     world: "decisions from memory",
     breaks: "counters are not what the claims list",
   },
@@ -182,23 +169,3 @@ export const PLANTED: readonly Planted[] = [
     breaks: "counters are not what the claims list",
   },
 ];
-
-export const HERE = import.meta.dirname;
-
-/** Throws unless the text to be replaced is there exactly once. */
-export async function patched({ file, from, to }: Planted): Promise<string> {
-  const text = await readFile(join(HERE, file), "utf8");
-  if (text.split(from).length !== 2) throw new Error(`Not there once in ${file}: ${from}`);
-  return text.replace(from, () => to);
-}
-
-/** Loads a copy of the exploration with the fault, from a directory of its own. */
-export async function withFault(directory: string, planted: Planted): Promise<typeof import("./explore.ts")> {
-  await mkdir(directory, { recursive: true });
-  for (const file of await readdir(HERE)) {
-    if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
-    await cp(join(HERE, file), join(directory, file));
-  }
-  await writeFile(join(directory, planted.file), await patched(planted));
-  return await import(/* @vite-ignore */ pathToFileURL(join(directory, "explore.ts")).href);
-}

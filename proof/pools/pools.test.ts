@@ -3,8 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { withFault } from "../exploration/planted.ts";
 import { explore } from "./explore.ts";
-import { PLANTED, withFault } from "./planted.ts";
+import { PLANTED } from "./planted.ts";
 import { SMALL } from "./worlds.ts";
 
 const STATES_MAX = 20_000;
@@ -21,7 +22,8 @@ test.each(SMALL)("keeps all promises: $name", (world) => {
 });
 
 test.each(PLANTED)("a design that $fault is found", async (planted) => {
-  const faulty = await withFault(join(directory, String(PLANTED.indexOf(planted))), planted);
+  const apart = join(directory, String(PLANTED.indexOf(planted)));
+  const faulty = await withFault<typeof import("./explore.ts")>(apart, import.meta.dirname, planted);
   const world = SMALL.find(({ name }) => name.includes(planted.world));
   const found = world && faulty.explore(world, STATES_MAX).broken;
   expect(found?.promise).toContain(planted.breaks);

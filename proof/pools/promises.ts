@@ -1,5 +1,6 @@
 // What must be true of each state, and of each step. Judges the rows by what the claims list, and shares with the transactions
 // only the order of a queue.
+import type { Step } from "../exploration/transactions.ts";
 import {
   type Claim,
   type GuardRow,
@@ -10,11 +11,10 @@ import {
   queueOf,
   rankOf,
   type State,
-  type Step,
 } from "./state.ts";
 
 /** The first promise that the step has broken; null: none. */
-export function brokenBy(before: State, step: Step, after: State): string | null {
+export function brokenBy(before: State, after: State, step: Step): string | null {
   for (const [name, row] of Object.entries(after.rows)) {
     const broken = rowBroken(after, name, row);
     if (broken) return `${broken}: ${name}`;

@@ -1,6 +1,7 @@
 // The rows of a small world with pools, and what follows from them. A state is plain data: its JSON, with ranks counted anew,
 // is its name in the exploration. A lock of the callers' own and a pool have the same kind of guard row here, because a pool is one
 // more level of the same queue.
+import type { Transacting } from "../exploration/transactions.ts";
 
 /** What the world of one exploration has. */
 export interface World {
@@ -70,17 +71,7 @@ export interface Claim {
   isOver: boolean;
 }
 
-/** One thing that happens, as words: what, about what, and at which server. */
-export type Step = readonly (string | number)[];
-
-/** A decision from memory: what the server knew as it decided, and the rows whose revisions it asserts. */
-export interface Remembered {
-  readonly step: Step;
-  readonly memory: string;
-  readonly asserted: readonly string[];
-}
-
-export interface State {
+export interface State extends Transacting {
   claims: Claim[];
   rows: Record<string, GuardRow>;
   /** The pools that each server knows of: it may have read the rules before a change. */
@@ -89,11 +80,7 @@ export interface State {
   changed: number;
   /** The counting of holders under way, and the locks that it has seen; null: none is. */
   walk: { pool: string; counting: number; seen: string[] } | null;
-  /** Steps whose COMMIT had no answer. Whoever asked asks again. */
-  repeats: Step[];
-  cuts: number;
   lapses: number;
-  remembered: (Remembered | null)[];
 }
 
 export const SERVERS = [0, 1] as const;
@@ -201,8 +188,4 @@ export function nameOf(state: State): string {
     row.nextRank = ranked.length + 1;
   }
   return JSON.stringify(state);
-}
-
-export function stateOf(name: string): State {
-  return JSON.parse(name) as State;
 }

@@ -2,7 +2,8 @@
 
 import { poolName } from "../../server/core/pools.ts";
 import type { House } from "./house.ts";
-import type { Fault, FaultKind } from "./steps.ts";
+import { SETS, SETS_END } from "./set-steps.ts";
+import type { Fault, FaultKind } from "./step.ts";
 import { CLIENTS, LOCKS } from "./steps.ts";
 import { META_ROW } from "./store/row-locks.ts";
 
@@ -88,9 +89,9 @@ export const STRIKES: Readonly<Record<FaultKind, Strike>> = {
   "COMMITs come late": (house, { force }) => moreOften(house, "late", force),
   deadlocks: (house, { force }) => moreOften(house, "deadlock", force),
   "somebody holds a guard row": ({ database }, { force }) => {
-    const pools = database.rows.statements.read("ids", POOL_IDS, []);
-    const pool = pools[Math.floor(force * 2 * pools.length)];
-    if (pool) return holdRow(database, pool[0] as bigint);
+    const ids = [POOL_IDS, SET_IDS].flatMap((sql) => database.rows.statements.read("ids", sql, []));
+    const one = ids[Math.floor(force * 2 * ids.length)];
+    if (one) return holdRow(database, one[0] as bigint);
     const name = LOCKS[Math.floor(force * LOCKS.length)] as string;
     const [row] = database.rows.statements.read("id", "SELECT id FROM rowlock_lock WHERE name = ?", [
       Buffer.from(name),
@@ -124,6 +125,8 @@ export const STRIKES: Readonly<Record<FaultKind, Strike>> = {
 
 const POOL_IDS = `SELECT id FROM rowlock_lock WHERE name >= x'${Buffer.from(poolName("")).toString("hex")}'
   AND name < x'01' ORDER BY id`;
+const SET_IDS = `SELECT id FROM rowlock_lock WHERE name >= x'${Buffer.from(SETS).toString("hex")}'
+  AND name < x'${Buffer.from(SETS_END).toString("hex")}' ORDER BY id`;
 
 type LuckKind = "cut" | "answerLost" | "late" | "deadlock";
 

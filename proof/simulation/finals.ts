@@ -243,6 +243,7 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
   for (let pageToken = ""; ; ) {
     const startMs = world.nowMs;
     const states = [ClaimState.HELD, ClaimState.ENDED];
+    const call = { who: client.name, startMs };
     const answer = await client.calls.repeat("listClaims", { states, pageSize: PAGE, pageToken });
     for (const {
       lockName: lock,
@@ -254,17 +255,30 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
       permits,
       grantedAt,
       end,
+      also,
     } of answer.claims) {
-      if (fencingToken === 0n) continue;
+      const others = also.length > 0 && {
+        also: also.map((other) => ({ lock: other.lockName, token: String(other.fencingToken) })),
+      };
+      const endedUs = usOf(end?.endedAt);
+      if (fencingToken === 0n) {
+        if (endedUs === undefined) continue;
+        const unserved = { lock, ticket: String(ticketNumber), owner, endedUs };
+        const why = { endReason: EndReason[end?.reason ?? 0] as string };
+        const beside = others && { also: others.also.map((other) => other.lock) };
+        history.add({ did: "unserved", ...call, ...unserved, ...why, ...beside, endMs: world.nowMs });
+        continue;
+      }
       const of = { token: String(fencingToken), ticket: String(ticketNumber), owner, permits };
       const grantedUs = usOf(grantedAt);
       const isHeld = state === ClaimState.HELD;
+      const ended = endedUs !== undefined && { endedUs };
       const now = isHeld
         ? ({ state: "held" } as const)
-        : ({ state: "ended", endReason: EndReason[end?.reason ?? 0] as string } as const);
+        : ({ state: "ended", endReason: EndReason[end?.reason ?? 0] as string, ...ended } as const);
       const when = grantedUs !== undefined && { grantedUs };
-      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...when, ...now };
-      history.add({ did: "list", who: client.name, lock, startMs, endMs: world.nowMs, ...shown });
+      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...when, ...now, ...others };
+      history.add({ did: "list", ...call, lock, endMs: world.nowMs, ...shown });
     }
     pageToken = answer.nextPageToken;
     if (pageToken === "") return;

@@ -3,7 +3,8 @@
 
 import type { Breach } from "../faults/checker/breach.ts";
 import { type Run, simulate } from "./simulate.ts";
-import { type Step, stepsOf } from "./steps.ts";
+import type { Step } from "./step.ts";
+import { stepsOf } from "./steps.ts";
 import type { Rows } from "./store/database.ts";
 import type { Planted } from "./store/sim-store.ts";
 

@@ -7,19 +7,8 @@ import { type SimClient, sleep } from "./clients/client.ts";
 import { STRIKES } from "./faults.ts";
 import { FORGOTTEN, finals, heal, observer, watch } from "./finals.ts";
 import { House } from "./house.ts";
-import {
-  CLOCK_SET,
-  type ClientStep,
-  type Fault,
-  HANDS,
-  isWatched,
-  PATTERNED,
-  PROMOTED,
-  SEMAPHORE,
-  type Step,
-  stepsOf,
-  TTL_MS,
-} from "./steps.ts";
+import { CLOCK_SET, type ClientStep, type Fault, PROMOTED, type Step } from "./step.ts";
+import { HANDS, isWatched, PATTERNED, SEMAPHORE, stepsOf, TTL_MS } from "./steps.ts";
 import type { Rows } from "./store/database.ts";
 import type { Planted } from "./store/sim-store.ts";
 import { World } from "./world/world.ts";
@@ -95,6 +84,7 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     ...house.bugs.map((what) => ({ rule: "no server reports a bug", what })),
     ...house.database.misdated.map((what) => ({ rule: "no decision is older than its locks", what })),
     ...house.database.stuck.map((what) => ({ rule: "nobody waits for a narrow pool with a wide one", what })),
+    ...house.database.torn.map((what) => ({ rule: "a set waits, holds and ends as one", what })),
     ...findings.map((what) => ({ rule: "the rows fit together", what })),
   ].filter((breach) => !(isLossy && isLosable(breach)));
   return { seed, history, breaches, events: world.eventCount, ms: world.nowMs };

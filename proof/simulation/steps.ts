@@ -1,8 +1,25 @@
 // What happens in a run, as a list that follows from its seed: what clients do, and what fails. A run that goes wrong is
 // made shorter by leaving steps out.
 
-import type { Mode, Rate } from "../faults/history/history.ts";
+import type { Rate } from "../faults/history/history.ts";
 import { BRIEF } from "./servers/server.ts";
+import { isWithSets, withSets } from "./set-steps.ts";
+import {
+  CLOCK_SET,
+  type ClientStep,
+  FAULTS,
+  type Fault,
+  type FaultKind,
+  type Hold,
+  type Make,
+  type OfClient,
+  PROMOTED,
+  type SetPool,
+  type SetRate,
+  type Spend,
+  type Step,
+  type Work,
+} from "./step.ts";
 import { between, type Chance, chanceOf, oneOf } from "./world/chance.ts";
 
 export const SERVERS = 3;
@@ -71,130 +88,6 @@ const POOLED_WORLDS: readonly PooledWorld[] = [
   { wide: "mutex/*", narrow: "mutex/1*", locks: MUTEXES },
 ];
 
-/** `hand`: who does it, `atMs`: not before. */
-interface OfClient {
-  readonly hand: number;
-  readonly atMs: number;
-}
-
-export interface Hold extends OfClient {
-  readonly do: "hold";
-  readonly lock: string;
-  readonly mode: Mode;
-  readonly permits: number;
-  readonly ttlMs: number;
-  /** 0: a try. */
-  readonly waitMs: number;
-  readonly holdMs: number;
-  /** When the client gives its first try up, to ask again at another server; unset: it is patient. */
-  readonly firstMs?: number;
-}
-export interface Count extends OfClient {
-  readonly do: "count";
-  readonly lock: string;
-}
-export interface SetLimit extends OfClient {
-  readonly do: "limit";
-  readonly lock: string;
-  readonly limit: number;
-}
-/** Sets the rate of a name or a pattern; null removes it. */
-export interface SetRate extends OfClient {
-  readonly do: "rate";
-  readonly target: string;
-  readonly rate: Rate | null;
-}
-/** Sets a pool; null for both removes it. */
-export interface SetPool extends OfClient {
-  readonly do: "pool";
-  readonly target: string;
-  readonly limit: number | null;
-  readonly rate: Rate | null;
-}
-export interface Spend extends OfClient {
-  readonly do: "spend";
-  readonly lock: string;
-  readonly permits: number;
-  /** 0: a try. */
-  readonly waitMs: number;
-  /** Whether it waits in a stream of places. */
-  readonly isStreamed: boolean;
-  /** It sends its request twice at once. */
-  readonly isDoubled: boolean;
-  /** When it asks once more after each answer. */
-  readonly againMs: readonly number[];
-  /** As in Hold. */
-  readonly firstMs?: number;
-}
-/** Ends all leases of a lock. */
-export interface Force extends OfClient {
-  readonly do: "force";
-  readonly lock: string;
-}
-/** Deletes a counter. */
-export interface Erase extends OfClient {
-  readonly do: "erase";
-}
-/** `restMs`: the task must not be taken before. */
-export interface Make extends OfClient {
-  readonly do: "make";
-  readonly task: string;
-  readonly attempts: number;
-  readonly restMs: number;
-}
-export interface Work extends OfClient {
-  readonly do: "work";
-  readonly waitMs: number;
-  readonly workMs: number;
-  readonly max: number;
-  /** 0: the task is done; otherwise it is put off for so long. */
-  readonly restMs: number;
-  /** As in Hold. */
-  readonly firstMs?: number;
-}
-export type ClientStep = Hold | Spend | Count | SetLimit | SetRate | SetPool | Force | Erase | Make | Work;
-
-/** `forMs`: until it is mended. */
-export interface Fault {
-  readonly do: "fault";
-  readonly fault: FaultKind;
-  readonly atMs: number;
-  readonly forMs: number;
-  /** Whom it strikes, as far as there is a choice. */
-  readonly client: number;
-  readonly server: number;
-  /** How bad, from 0 to 1. */
-  readonly force: number;
-}
-
-export const FAULTS = [
-  "a server crashes",
-  "a server is frozen",
-  "a server is drained",
-  "a client is killed",
-  "a client is frozen",
-  "a line is cut",
-  "a line is silent",
-  "calls are lost",
-  "the network is slow",
-  "the database is away",
-  "the database is slow",
-  "COMMITs do not arrive",
-  "answers of COMMITs are lost",
-  "COMMITs come late",
-  "deadlocks",
-  "somebody holds a guard row",
-  "somebody holds the row of facts",
-  "pokes are lost",
-  "the database's clock is set",
-  "a copy that lags is promoted",
-] as const;
-export type FaultKind = (typeof FAULTS)[number];
-export const PROMOTED: FaultKind = "a copy that lags is promoted";
-export const CLOCK_SET: FaultKind = "the database's clock is set";
-
-export type Step = ClientStep | Fault;
-
 /** In this share of all runs the hands of a client begin their steps together, so that its session sends them in one message. */
 const TOGETHER_SHARE = 0.5;
 /** How long clients begin something new. */
@@ -254,8 +147,20 @@ export function stepsOf(seed: number): Step[] {
   if (isPromoted) steps.push(fault(PROMOTED, chance));
   if (isClockSet) steps.push(fault(CLOCK_SET, chance));
   const rated = isRated(seed) ? withRates(steps, narrow !== undefined, chanceOf(seed, "rates")) : steps;
-  const all = isPooled(seed) ? withPools(rated, narrow !== undefined, chanceOf(seed, "pools")) : rated;
+  const pooled = isPooled(seed) ? withPools(rated, narrow !== undefined, chanceOf(seed, "pools")) : rated;
+  const all = isWithSets(seed) ? inSets(pooled, narrow !== undefined, chanceOf(seed, "sets")) : pooled;
   return inHaste(all, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Names that are also held without sets, and those under the pools of the run. */
+function inSets(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
+  const others = [SEMAPHORE, READ_WRITE, FORCED, ...MUTEXES, ...BRIEFS];
+  const used = steps.flatMap((step) => (step.do === "hold" && TREE.includes(step.lock) ? step.lock : []));
+  return withSets(steps, {
+    ...{ others, pooled: [...new Set(used)], isNarrow, hands: CLIENTS * HANDS },
+    ...{ withinMs: isNarrow ? NARROW_MS : FOR_MS, anyHold: (base) => hold(base, chance) },
+    chance,
+  });
 }
 
 /** In this share of all runs some locks have rates, and clients spend instead of other things that they would do. */

@@ -64,6 +64,9 @@ export const POOLS_OVER_NAME_MAX = 8;
 /** Of those who wait at a pool, the first ones that a decision reads. So many may go on together. */
 export const POOL_QUEUE_READ = 128;
 
+/** Most locks of a claim beside the first one: their rows are locked together, and its list of them is in each of its rows. */
+export const FURTHER_LOCKS_MAX = 7;
+
 /** Waiters that a decision reads from the head of a queue: one for each command and this many more; and the most. */
 export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;

@@ -93,8 +93,19 @@ export interface Level {
   readonly poolId: bigint;
   /** Its rank in the pool's queue, which it keeps when it comes back. */
   readonly rank: bigint;
+  /** Of a claim for several locks: the sum of the permits of those under the pool. Unset: those of the claim. */
+  readonly permits?: number;
   /** It has its permits there; waits there; or has given them back, or does not wait there any more. */
   readonly state: "has" | "waits" | "left";
+}
+
+/** One of the locks of a claim for several: see sets.ts. */
+export interface Member extends ClaimKey {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  /** 0 until granted. */
+  readonly fencingToken: bigint;
 }
 
 export interface Claim {
@@ -120,9 +131,13 @@ export interface Claim {
   state: ClaimState;
   /** The pools that it has reached. Is replaced and never mutated, so copies may share it. null for most. */
   levels: readonly Level[] | null;
+  /**
+   * All locks of a claim for several: the same in each of its rows, the lead first. Is replaced and never mutated. null for most.
+   */
+  members: readonly Member[] | null;
   /** Time to live as last requested; null: without end; SPENDS: none. */
   ttlUs: number | null;
-  /** When the present state runs out; null only for a lease without end. */
+  /** When the present state runs out; null only for a lease without end, and for a waiter's row that is not the lead. */
   deadlineUs: number | null;
   /** The replica whose stream or blocked call gave the waiter's last sign of life; null: none. */
   replica: bigint | null;
@@ -138,7 +153,10 @@ export interface Claim {
   endReason: EndReason | null;
   /** The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty. */
   endNote: string;
-  /** Who force-released it: the principal, or the address if the server asks nobody; otherwise empty. */
+  /**
+   * Who force-released it: the principal, or the address if the server asks nobody. Of a claim for several locks that ended because
+   * of one of them, that lock's name. Otherwise empty.
+   */
   endedBy: string;
 }
 
@@ -159,6 +177,11 @@ export function roomOf({ permits, ttlUs }: Pick<Claim, "permits"> & Partial<Pick
   return ttlUs === SPENDS ? 0 : permits;
 }
 
+/** Whether it is the row by whose key a claim for several locks is known, or the only row of a claim for one. */
+export function isLead({ members, lockId }: Pick<Claim, "members" | "lockId">): boolean {
+  return members === null || members[0]?.lockId === lockId;
+}
+
 /** Prefix of request ids that the server makes. Callers' ids must not begin with it. */
 export const SERVER_MADE_PREFIX = "\0";
 /** Prefix of request ids that the server derives from a caller's. */
@@ -168,6 +191,11 @@ const SEPARATOR = "\0";
 /** Whether the server made the request id, each one once, so that no other request can have it. */
 export function isServerMade(requestId: string): boolean {
   return requestId.startsWith(SERVER_MADE_PREFIX) && !requestId.startsWith(DERIVED_PREFIX);
+}
+
+/** The request id of a row of a claim for several locks that is not the lead: nobody asks by it. */
+export function memberRequestId(secret: string, index: number): string {
+  return `${SERVER_MADE_PREFIX}${secret}.${index}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
-import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
+import type { Claim, ClaimKey, ClaimRef, Member, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit, EffectiveRate, LimitAndRate } from "./limit.ts";
 import type { Lock, LockRecord, RunResult } from "./lock.ts";
 import type { Rate } from "./rate.ts";
@@ -33,12 +33,19 @@ interface Called {
   readonly caller?: Caller | undefined;
 }
 
+/** A further lock of an Acquire for several. The engine finds its id before the decision. */
+export interface WantedLock extends Pick<Member, "name" | "mode" | "permits"> {
+  lockId: bigint;
+}
+
 /** `secret` and `requestId` are made before the decision, so that the command can be repeated. */
 export interface Acquire extends Called {
   readonly verb: "acquire";
   readonly name: string;
   readonly mode: Mode;
   readonly permits: number;
+  /** Further locks: all or none. Unset: none. */
+  readonly also?: readonly WantedLock[] | undefined;
   /** null: without end; SPENDS: the claim ends with its grant. */
   readonly ttlUs: number | null;
   readonly requestId: string;
@@ -220,6 +227,8 @@ export type Outcome =
       readonly status?: string;
       /** The holders of a busy lock, if the decision knows all of them. */
       readonly holders?: readonly Claim[];
+      /** Of several locks, the one that is in the way. */
+      readonly at?: { readonly lockId: bigint; readonly lockName: string };
     }
   /** The claim has ended, before this command or by it. */
   | { readonly kind: "ended"; readonly claim: Claim }
@@ -290,6 +299,8 @@ export interface Place {
   readonly queueLength: number;
   /** The pattern of the pool at which it waits; unset: it waits for its own lock. */
   readonly pool?: string;
+  /** Of several locks, the one at which most are ahead. */
+  readonly waitsFor?: string;
   /** How long the lock's rate alone keeps the waiter, if those ahead are granted first; unset: it has none, or is paused. */
   readonly rateWaitUs?: number;
 }

@@ -3,14 +3,16 @@
 
 import { addByLock, type Claim, type ClaimKey } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
-import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
+import { decide, hasAllLocks, hasChanged, isChange, keepInTime } from "./decide.ts";
 import { decidePool } from "./decide-pool.ts";
+import { type Batch, claimOf, type Draft, openDraft } from "./draft.ts";
 import { grantWaiters } from "./levels.ts";
 import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import { type Pool, Pools, PoolsNeeded, poolPrefix } from "./pools.ts";
+import { type Pool, Pools, poolPrefix, RowsNeeded } from "./pools.ts";
 import type { Policy, PoolRows, Rows } from "./rows.ts";
-import { claimOf, type Draft, endDue, openDraft, wakeOf } from "./transitions.ts";
+import { wholeOf } from "./sets.ts";
+import { endDue, wakeOf } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {
@@ -65,7 +67,7 @@ export interface Decision {
   readonly locks: Lock[];
   /** All pools that were read, changed or not. */
   readonly pools: PoolRows[];
-  /** Claims at these pools that may go on, and are to be looked at with their own locks. */
+  /** Claims that may go on, from one of these pools or with all of their locks, and are to be looked at with these. */
   readonly mayGoOn: ClaimKey[];
   readonly added: Claim[];
   readonly changed: Claim[];
@@ -77,7 +79,7 @@ export interface Decision {
   readonly events: BatchEvent[];
 }
 
-/** Brings each lock up to the present time, and applies its commands in order. Throws PoolsNeeded, and then it changed nothing. */
+/** Brings each lock up to the present time, and applies its commands in order. Throws RowsNeeded, and then its rows are of no use. */
 export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context): Decision {
   const claimsOf = new Map<bigint, Claim[]>();
   const byRequestId = new Map<string, Claim>();
@@ -95,31 +97,51 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     events: [],
   };
   const pools = new Pools(rows.pools, rows);
+  const drafts: Draft[] = [];
+  const batch: Batch = { drafts, setsMoved: false };
+  const turns: Turn[] = [];
   for (const lock of rows.locks.values()) {
     // It was planned as a lock, because nobody knew its name.
-    if (poolPrefix(lock.name) !== null) throw new PoolsNeeded([lock.id]);
-    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, pools, context.policy);
+    if (poolPrefix(lock.name) !== null) throw new RowsNeeded({ pools: [lock.id] });
+    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, batch, pools, context.policy);
+    drafts.push(draft);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const earlier =
       context.earlier.length > 0
         ? context.earlier.flatMap(({ decided }) => decided.get(lock.id) ?? [])
         : NONE;
-    const turn = { draft, byRequestId, taken: rows.takenRequestIds, markFound, earlier, context };
+    turns.push({
+      draft,
+      asked: ownAsked,
+      byRequestId,
+      taken: rows.takenRequestIds,
+      markFound,
+      earlier,
+      context,
+    });
+  }
+  if (hasSets(rows)) requireWhole(turns);
+  for (const turn of turns) {
+    const { draft, markFound, earlier } = turn;
     // An attempt that was committed without an answer.
     const committed = earlier.length > 0 && committedOf(markFound, earlier);
     if (committed) draft.events.push(...committed.events.filter(isUnheard));
-    if (lock.waiting > 0) keepPlaces(turn, ownAsked);
+    if (draft.lock.waiting > 0) keepPlaces(turn);
     endDue(draft);
+  }
+  for (const turn of turns) {
+    const { draft, asked, markFound } = turn;
     grantWaiters(draft);
     const outcomes: (Outcome | undefined)[] = [];
-    for (let index = 0; index < ownAsked.length; index++)
-      outcomes.push(outcomeOf(turn, (ownAsked[index] as Submitted).command, index));
-    const { nowUs, events } = draft;
+    for (let index = 0; index < asked.length; index++)
+      outcomes.push(outcomeOf(turn, (asked[index] as Submitted).command, index));
+    const { nowUs, events, lock } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
-    close(draft, decision);
   }
+  settle(batch);
+  for (const draft of drafts) close(draft, decision);
   for (const pool of pools.all()) {
     const ownAsked = asked.get(pool.id);
     if (ownAsked)
@@ -127,6 +149,50 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     closePool(pool, decision);
   }
   return decision;
+}
+
+function hasSets({ claims, queues }: Rows): boolean {
+  if (claims.some(({ members }) => members !== null)) return true;
+  for (const { head } of queues.values()) if (head.some(({ members }) => members !== null)) return true;
+  return false;
+}
+
+/** A command about a claim for several locks needs all of them. Throws RowsNeeded if some were not read. */
+function requireWhole(turns: readonly Turn[]): void {
+  const sets: (readonly ClaimKey[])[] = [];
+  for (const { draft, asked, byRequestId } of turns)
+    for (const { command } of asked)
+      for (const claim of claimsMeant(draft, command, byRequestId))
+        if (claim.state !== "ended" && !wholeOf(draft, claim)) sets.push(claim.members ?? []);
+  if (sets.length > 0) throw new RowsNeeded({ sets });
+}
+
+function claimsMeant(
+  draft: Draft,
+  command: Command,
+  byRequestId: ReadonlyMap<string, Claim>,
+): readonly Claim[] {
+  if (command.verb === "force_release" && command.ticketNumber === null)
+    return draft.claims.filter(({ state }) => state === "held");
+  const tickets =
+    command.verb === "advance"
+      ? (command.claims ?? []).map(({ ticketNumber }) => ticketNumber)
+      : command.verb === "force_release"
+        ? [command.ticketNumber as bigint]
+        : "ref" in command
+          ? [command.ref.ticketNumber]
+          : [];
+  const byTicket = draft.claims.filter(({ ticketNumber }) => tickets.includes(ticketNumber));
+  const byRequest = "requestId" in command ? byRequestId.get(command.requestId) : undefined;
+  return byRequest?.lockId === draft.lock.id ? [...byTicket, byRequest] : byTicket;
+}
+
+/** What a claim for several locks has given back may be granted at a lock whose turn was before. */
+function settle(batch: Batch): void {
+  for (let round = 0; batch.setsMoved && round < batch.drafts.length; round++) {
+    batch.setsMoved = false;
+    for (const draft of batch.drafts) grantWaiters(draft);
+  }
 }
 
 /** A pool has no claims of its own: only what is asked of the pool itself is decided here. */
@@ -163,6 +229,7 @@ const NONE: readonly never[] = [];
 
 interface Turn {
   readonly draft: Draft;
+  readonly asked: readonly Submitted[];
   readonly byRequestId: Map<string, Claim>;
   readonly taken: Rows["takenRequestIds"];
   /** The lock's mark before this transaction. */
@@ -172,7 +239,7 @@ interface Turn {
 }
 
 /** A client that came back in time keeps its place, however long its command waited for its turn. */
-function keepPlaces({ draft, byRequestId, context: { nowMs } }: Turn, asked: readonly Submitted[]): void {
+function keepPlaces({ draft, asked, byRequestId, context: { nowMs } }: Turn): void {
   for (const { command, submittedMs } of asked) {
     if (command.verb !== "attach" && command.verb !== "acquire") continue;
     const claim =
@@ -187,6 +254,7 @@ function outcomeOf(turn: Turn, command: Command, index: number): Outcome | undef
   const { draft, byRequestId, taken, earlier } = turn;
   // After a fail-over to a copy that lags, an id that was learnt before may belong to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
+  if (!hasAllLocks(draft, command)) return undefined;
   if (isChange(command)) return outcomeOfChange(turn, command, index);
   if (command.verb === "release") {
     const repeated =
@@ -228,13 +296,14 @@ function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: num
   return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
 }
 
-function close(draft: Draft, { locks, added, changed, noted, again, events }: Decision): void {
+function close(draft: Draft, { locks, added, changed, noted, again, events, mayGoOn }: Decision): void {
   const { lock, nowUs } = draft;
   lock.wakesAtUs = wakeOf(draft);
   locks.push(lock);
   for (const claim of draft.added) added.push(claim);
   for (const claim of draft.changed) changed.push(claim);
   for (const note of draft.noted) noted.push(note);
+  for (const key of draft.left) mayGoOn.push(key);
   for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
   if (draft.unfinished) again.push(lock.id);
 }

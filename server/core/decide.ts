@@ -2,7 +2,17 @@
 // claim.
 
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
-import { type Claim, type ClaimRef, isServerMade, isSpend, roomOf, sameSecret } from "./claim.ts";
+import {
+  type Claim,
+  type ClaimRef,
+  isLead,
+  isServerMade,
+  isSpend,
+  type Member,
+  type Mode,
+  memberRequestId,
+  sameSecret,
+} from "./claim.ts";
 import type {
   Acquire,
   Change,
@@ -17,6 +27,7 @@ import type {
   Refused,
   UpdateRecord,
 } from "./command.ts";
+import { claimOf, type Draft, snapshot } from "./draft.ts";
 import { countPast, enter, grantWaiters, poolsOverLock } from "./levels.ts";
 import { fits, neverFits } from "./limit.ts";
 import {
@@ -32,9 +43,7 @@ import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
 import { type Pool, waitsAt } from "./pools.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
 import {
-  claimOf,
   confirm,
-  type Draft,
   end,
   enqueue,
   isAsGranted,
@@ -44,7 +53,6 @@ import {
   prolong,
   recordWait,
   setInForce,
-  snapshot,
   startGrace,
 } from "./transitions.ts";
 
@@ -282,7 +290,7 @@ function instantOf(notBefore: NonNullable<UpdateRecord["notBefore"]> | null, now
 
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {
   const claim = claimOf(draft, ref.ticketNumber);
-  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;
+  return claim && isLead(claim) && sameSecret(claim.secret, ref.secret) ? claim : undefined;
 }
 
 /** Returns the existing claim if the request id is known; otherwise grants at once, enqueues or refuses. */
@@ -292,48 +300,126 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
       ? returning(draft, known, command.replica)
       : { kind: "request_id_reused" };
   }
-  const { lock, limit, rate, clock } = draft;
-  const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);
-  const refusedForEver = whyNever(draft, command);
-  if (refusedForEver) return refusedForEver;
-  if (isExhausted(lock)) return refused(draft, "exhausted");
-  if (isFree && mayGrant(draft)) {
-    if (!isInWantedStatus(lock, command.terms ?? null))
-      return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
-    if (isAllowed(rate, lock.rateUntilUs, command.permits, clock)) {
-      const refusedByPool = whyNotThroughPools(draft, command);
-      if (refusedByPool) return refusedByPool;
-      const claim = newClaim(draft, command);
-      occupyAtOnce(draft, claim);
-      enter(draft, claim, command);
-      return claim.state === "waiting" ? entering(draft, claim, command) : asItIs(claim);
-    }
+  const asking = askingOf(draft, command);
+  const refusedAtOnce = whyNot(asking, command);
+  if (refusedAtOnce) return refusedAtOnce;
+  const claims = newClaims(asking, command);
+  const [lead] = claims as [Claim];
+  if (asking.every(isGrantable)) {
+    for (const [at, claim] of claims.entries()) occupyAtOnce((asking[at] as AskingAt).draft, claim);
+    enter(draft, lead, command);
+    if (lead.state !== "waiting") return asItIs(lead);
+    for (const [at, claim] of claims.entries())
+      if (claim !== lead) recordWait((asking[at] as AskingAt).draft, claim, command.caller);
+    return entering(draft, lead, command);
   }
-  if (!command.mayWait) return refusedNow(draft, command, isFree);
-  if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
-  const claim = newClaim(draft, command);
-  const place = placeAtTheEnd(draft, command);
-  return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
+  const place = longestPlace(asking);
+  const enqueued = claims.map((claim, at) => enqueue((asking[at] as AskingAt).draft, claim, command.caller));
+  return { kind: "waiting", claim: enqueued[0] as Claim, place };
+}
+
+/** One of the locks that an Acquire asks for. */
+interface AskingAt {
+  readonly draft: Draft;
+  readonly name: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  readonly ttlUs: number | null;
+  /** Whether the claim fits beside the holders, and nobody waits before it. */
+  readonly isFree: boolean;
+}
+
+function askingOf(draft: Draft, { name, mode, permits, ttlUs, also = [] }: Acquire): AskingAt[] {
+  const at = (there: Draft, wanted: Pick<Member, "name" | "mode" | "permits">): AskingAt => {
+    const asked = { mode: wanted.mode, permits: wanted.permits, ttlUs };
+    const isFree = there.lock.waiting === 0 && fits(there.lock, there.limit.limit, asked);
+    return { draft: there, name: wanted.name, ...asked, isFree };
+  };
+  const asking = [at(draft, { name, mode, permits })];
+  for (const wanted of also) {
+    const there = draft.batch.drafts.find(({ lock }) => lock.id === wanted.lockId);
+    if (there) asking.push(at(there, wanted));
+  }
+  return asking;
+}
+
+/** Whether all the locks that the command names were read, and have the names that it gives. */
+export function hasAllLocks({ batch }: Draft, command: Command): boolean {
+  if (command.verb !== "acquire" || !command.also) return true;
+  return command.also.every(({ lockId, name }) =>
+    batch.drafts.some(({ lock }) => lock.id === lockId && lock.name === name),
+  );
+}
+
+function isGrantable({ draft, permits, isFree }: AskingAt): boolean {
+  const { lock, rate, clock } = draft;
+  return isFree && mayGrant(draft) && isAllowed(rate, lock.rateUntilUs, permits, clock);
+}
+
+/** Why the request leaves no claim behind; null: it does. */
+function whyNot(asking: readonly AskingAt[], command: Acquire): OutcomeNamed<"refused"> | null {
+  const here = (one: AskingAt, why: OutcomeNamed<"refused">): OutcomeNamed<"refused"> =>
+    asking.length === 1 ? why : { ...why, at: { lockId: one.draft.lock.id, lockName: one.name } };
+  for (const one of asking) {
+    const why =
+      whyNever(one, asking) ?? (isExhausted(one.draft.lock) ? refused(one.draft, "exhausted") : null);
+    if (why) return here(one, why);
+  }
+  for (const one of asking) {
+    const { draft, isFree } = one;
+    if (isFree && mayGrant(draft) && !isInWantedStatus(draft.lock, command.terms ?? null))
+      return here(one, { ...refused(draft, "status_mismatch"), status: statusOf(draft.lock) });
+  }
+  if (asking.every(isGrantable)) {
+    for (const one of asking) {
+      const why = whyNotThroughPools(one, asking, command.mayWait);
+      if (why) return here(one, why);
+    }
+    return null;
+  }
+  if (!command.mayWait) {
+    const one = asking.find((each) => !isGrantable(each)) as AskingAt;
+    return here(one, refusedNow(one));
+  }
+  const full = asking.find(({ draft }) => draft.lock.waiting >= draft.policy.queueMax);
+  return full ? here(full, refused(full.draft, "queue_full")) : null;
+}
+
+/** The place at the lock where most are ahead. */
+function longestPlace(asking: readonly AskingAt[]): Place {
+  const places = asking.map((one) => ({ one, place: placeAtTheEnd(one) }));
+  const [{ one, place }] = places.sort((a, b) => b.place.ahead - a.place.ahead) as [(typeof places)[number]];
+  return asking.length === 1 ? place : { ...place, waitsFor: one.name };
 }
 
 /** A request that may not wait takes all levels now or none, and passes nobody. null: nothing is in its way. */
-function whyNotThroughPools(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | null {
+function whyNotThroughPools(
+  { draft }: AskingAt,
+  asking: readonly AskingAt[],
+  mayWait: boolean,
+): OutcomeNamed<"refused"> | null {
   for (const pool of poolsOverLock(draft)) {
     if (pool.isLeaving) continue;
     const { limit, rate } = pool;
-    if (command.mayWait) {
-      const isFull = pool.lock.waiting >= draft.policy.queueMax && !pool.hasRoomFor(command);
+    const taken = takenOf(pool, asking);
+    if (mayWait) {
+      const isFull = pool.lock.waiting >= draft.policy.queueMax && !pool.hasRoomFor(taken);
       if (isFull) return { ...refused(draft, "queue_full"), limit };
       continue;
     }
     if (limit.limit === 0) return { ...refused(draft, "paused"), limit };
-    if (pool.lock.waiting > 0 || !pool.hasRoomFor(command)) return { ...refused(draft, "busy"), limit };
-    if (rate && !pool.isRateReady(command)) {
-      const forUs = Math.max(RETRY_AFTER_US_MIN, pool.allowedFromUs(command) - draft.clock.atLeastUs);
+    if (pool.lock.waiting > 0 || !pool.hasRoomFor(taken)) return { ...refused(draft, "busy"), limit };
+    if (rate && !pool.isRateReady(taken)) {
+      const forUs = Math.max(RETRY_AFTER_US_MIN, pool.allowedFromUs(taken) - draft.clock.atLeastUs);
       return { ...refused(draft, "rate"), limit, rate, forUs };
     }
   }
   return null;
+}
+
+function takenOf(pool: Pool, asking: readonly AskingAt[]) {
+  const [first] = asking as readonly [AskingAt];
+  return pool.takenBy({ ...first, members: asking.length > 1 ? asking : null });
 }
 
 /** A new claim that has its own lock, and waits at a pool: its place is the last one there. */
@@ -348,17 +434,20 @@ function entering(draft: Draft, claim: Claim, command: Acquire): OutcomeNamed<"w
   };
 }
 
-function placeAt({ lock, rate, pattern }: Pool, claim: Claim, nowUs: number): Place {
+function placeAt(pool: Pool, claim: Claim, nowUs: number): Place {
+  const { lock, rate, pattern } = pool;
   const { limit, waiting, waitingPermits, rateUntilUs } = lock;
-  const permitsAhead = waitingPermits - roomOf(claim);
+  const permitsAhead = waitingPermits - pool.takenBy(claim).room;
   return {
     ...{ ahead: waiting - 1, permitsAhead, queueLength: waiting, pool: pattern },
     ...(rate &&
-      limit !== 0 && { rateWaitUs: rateWaitUs(rate, rateUntilUs, permitsAhead + claim.permits, nowUs) }),
+      limit !== 0 && {
+        rateWaitUs: rateWaitUs(rate, rateUntilUs, permitsAhead + pool.takenBy(claim).permits, nowUs),
+      }),
   };
 }
 
-function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire): Place {
+function placeAtTheEnd({ draft: { lock, limit, rate, nowUs }, permits }: AskingAt): Place {
   const { waiting, waitingPermits } = lock;
   return {
     ahead: waiting,
@@ -370,17 +459,19 @@ function placeAtTheEnd({ lock, limit, rate, nowUs }: Draft, { permits }: Acquire
   };
 }
 
-function whyNever(draft: Draft, asked: Acquire): OutcomeNamed<"refused"> | null {
+function whyNever(asked: AskingAt, asking: readonly AskingAt[]): OutcomeNamed<"refused"> | null {
+  const { draft } = asked;
   if (neverFits(draft.limit.limit, asked)) return refused(draft, "never_fits");
   const { rate } = draft;
   if (rate && exceedsBurst(rate, asked.permits)) return { ...refused(draft, "never_fits"), rate };
   for (const pool of poolsOverLock(draft)) {
-    if (!pool.neverFits(asked)) continue;
+    const taken = takenOf(pool, asking);
+    if (!pool.neverFits(taken)) continue;
     const { limit, rate } = pool;
     return {
       ...refused(draft, "never_fits"),
       limit,
-      ...(exceedsBurst(rate, asked.permits) && rate && { rate }),
+      ...(exceedsBurst(rate, taken.permits) && rate && { rate }),
     };
   }
   return null;
@@ -415,7 +506,19 @@ export function comesBackTo(command: Command, claim: Claim): command is CommandO
     claim.requestId === command.requestId &&
     claim.mode === command.mode &&
     claim.permits === command.permits &&
-    isSpend(claim) === isSpend(command)
+    isSpend(claim) === isSpend(command) &&
+    namesSame(claim, command)
+  );
+}
+
+function namesSame({ members }: Claim, { also = [] }: Acquire): boolean {
+  if (members === null) return also.length === 0;
+  return (
+    members.length === also.length + 1 &&
+    also.every((wanted, at) => {
+      const member = members[at + 1] as Member;
+      return member.name === wanted.name && member.mode === wanted.mode && member.permits === wanted.permits;
+    })
   );
 }
 
@@ -440,7 +543,8 @@ export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: 
   if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
 }
 
-function refusedNow(draft: Draft, asked: Acquire, isFree: boolean): OutcomeNamed<"refused"> {
+function refusedNow(asked: AskingAt): OutcomeNamed<"refused"> {
+  const { draft, isFree } = asked;
   const { lock, clock, failOver, limit, rate } = draft;
   if (limit.limit === 0) return refused(draft, "paused");
   const isDue = isDueNow(lock, clock);
@@ -460,7 +564,7 @@ function refusedNow(draft: Draft, asked: Acquire, isFree: boolean): OutcomeNamed
 }
 
 /** If only waiters are in the way, and they wait for the rate, it says for how long. */
-function waitForRate({ lock, limit, rate, nowUs }: Draft, asked: Acquire) {
+function waitForRate({ lock, limit, rate, nowUs }: Draft, asked: AskingAt) {
   if (!rate || !fits(lock, limit.limit, asked)) return {};
   const forUs = rateWaitUs(rate, lock.rateUntilUs, lock.waitingPermits + asked.permits, nowUs);
   return forUs > 0 ? { forUs } : {};
@@ -477,17 +581,35 @@ function soleHolder(draft: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
   return holder && holder.state === "held" ? { holders: [snapshot(holder)] } : {};
 }
 
-function newClaim(draft: Draft, command: Acquire): Claim {
-  const { lock, nowUs } = draft;
-  const ticketNumber = lock.nextTicket;
-  lock.nextTicket += 1n;
+/** A row for each lock, the lead first. */
+function newClaims(asking: readonly AskingAt[], command: Acquire): Claim[] {
+  const members = asking.map(({ draft: { lock }, name, mode, permits }): Member => {
+    const ticketNumber = lock.nextTicket;
+    lock.nextTicket += 1n;
+    return { lockId: lock.id, ticketNumber, name, mode, permits, fencingToken: 0n };
+  });
+  const { nowUs } = (asking[0] as AskingAt).draft;
+  const shared = members.length > 1 ? members : null;
+  return members.map((member, at) => {
+    const requestId = at === 0 ? command.requestId : memberRequestId(command.secret, at);
+    return newClaim(command, member, requestId, shared, nowUs);
+  });
+}
+
+function newClaim(
+  command: Acquire,
+  { lockId, ticketNumber, mode, permits }: Member,
+  requestId: string,
+  members: readonly Member[] | null,
+  nowUs: number,
+): Claim {
   return {
-    lockId: lock.id,
+    lockId,
     ticketNumber,
     secret: command.secret,
-    requestId: command.requestId,
-    mode: command.mode,
-    permits: command.permits,
+    requestId,
+    mode,
+    permits,
     owner: command.owner,
     principal: principalOf(command),
     labels: command.labels,
@@ -496,6 +618,7 @@ function newClaim(draft: Draft, command: Acquire): Claim {
     terms: command.terms ?? null,
     state: "waiting",
     levels: null,
+    members,
     ttlUs: command.ttlUs,
     deadlineUs: null,
     replica: command.replica,

@@ -5,7 +5,10 @@
 /** Raise it by one in the version that begins to understand a new form, and writes the old one. */
 export const LEVEL = 2;
 
-/** Servers below this level know nothing of pools: they would give nothing back. The first pool keeps them out. */
+/**
+ * Servers below this level know nothing of pools, and would give nothing back; nor of claims for several locks, of which they would
+ * end one row. The first of these keeps them out.
+ */
 export const POOLS_LEVEL = 2;
 
 /**

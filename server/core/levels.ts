@@ -3,13 +3,15 @@
 // a level, and as it becomes held, each level that it has must be within its limit, and ready. At the first one that is not it
 // comes back: it gives back that level and all wider ones, and waits there, at its old rank.
 
-import { type Claim, isEntering, isSpend } from "./claim.ts";
+import { type Claim, type EndReason, isEntering, isLead, isSpend, type Level } from "./claim.ts";
 import type { Acquire } from "./command.ts";
+import { type Draft, touch } from "./draft.ts";
 import { fits, neverFits } from "./limit.ts";
 import { isDraining, isExhausted, isInWantedStatus, statusOf } from "./lock.ts";
 import { giveBack, leaveQueue, levelAt, type Pool, poolsOver, setLevel, waitsAt } from "./pools.ts";
 import { exceedsBurst, isAllowed } from "./rate.ts";
-import { comeBackToQueue, type Draft, end, grant, mayGrant, occupy, touch } from "./transitions.ts";
+import { leave, type Part, wholeOf, wholeOrThrow } from "./sets.ts";
+import { comeBackToQueue, end, grant, mayGrant, occupy } from "./transitions.ts";
 
 /** Who is granted in the same call in which it asks; null: a waiter. */
 export type AtOnce = Pick<Acquire, "afterWait" | "caller"> | null;
@@ -22,7 +24,7 @@ export function poolIdsOver(draft: Draft): readonly bigint[] {
 
 const NO_POOLS: readonly Pool[] = [];
 
-/** These pools, as far as they exist. Throws PoolsNeeded if they were not read. */
+/** These pools, as far as they exist. Throws RowsNeeded if they were not read. */
 export function poolsOverLock(draft: Draft): readonly Pool[] {
   const ids = poolIdsOver(draft);
   return ids.length === 0 ? NO_POOLS : draft.pools.of(ids);
@@ -35,9 +37,16 @@ export function grantWaiters(draft: Draft): void {
   let before = -1;
   for (let round = 0; round <= draft.claims.length && before !== draft.moves; round++) {
     before = draft.moves;
-    for (const claim of draft.claims) if (isEntering(claim)) goOn(draft, claim, null);
+    for (const claim of draft.claims) if (isEntering(claim)) goOnIfWhole(draft, claim);
     if (before !== draft.moves) grantQueue(draft);
   }
+}
+
+/** A claim for several locks goes on where its lead is, if all of its locks are here. */
+function goOnIfWhole(draft: Draft, claim: Claim): void {
+  if (!isLead(claim)) return;
+  const parts = wholeOf(draft, claim);
+  if (parts) goOn(parts, null);
 }
 
 function grantQueue(draft: Draft): void {
@@ -48,57 +57,94 @@ function grantQueue(draft: Draft): void {
       draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
       return;
     }
-    if (neverFits(draft.limit.limit, head) || exceedsBurst(draft.rate, head.permits)) {
-      end(draft, head, "never_fits");
+    const fate = fateOf(draft, head);
+    if (fate === "waits") return;
+    if (head.members !== null && !isWholeAndReady(draft, head, fate)) return;
+    if (fate !== "ready") {
+      end(draft, head, fate, fate === "status_mismatch" ? { note: statusOf(lock) } : {});
       continue;
     }
-    if (!fits(lock, draft.limit.limit, head)) return;
-    if (isExhausted(lock)) {
-      end(draft, head, "exhausted");
-      continue;
-    }
-    if (!mayGrant(draft)) return;
-    if (!isInWantedStatus(lock, head.terms)) {
-      end(draft, head, "status_mismatch", { note: statusOf(lock) });
-      continue;
-    }
-    if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;
-    occupy(draft, head);
+    occupyAll(draft, head);
     enter(draft, head, null);
     // It has come back at once, and waits for what a later decision finds.
     if (queue[0] === head) return;
   }
 }
 
-/** The claim has its own lock. It is granted now, if there are no pools over it, or if it passes them. */
+function occupyAll(draft: Draft, head: Claim): void {
+  if (head.members === null) {
+    occupy(draft, head);
+    return;
+  }
+  for (const part of wholeOrThrow(draft, head)) occupy(part.draft, part.claim);
+  draft.batch.setsMoved = true;
+}
+
+/** What becomes of the first waiter, as far as its lock says. */
+function fateOf(draft: Draft, head: Claim): "ready" | "waits" | EndReason {
+  const { lock, limit, rate, clock } = draft;
+  if (neverFits(limit.limit, head) || exceedsBurst(rate, head.permits)) return "never_fits";
+  if (!fits(lock, limit.limit, head)) return "waits";
+  if (isExhausted(lock)) return "exhausted";
+  if (!mayGrant(draft)) return "waits";
+  if (!isInWantedStatus(lock, head.terms)) return "status_mismatch";
+  return isAllowed(rate, lock.rateUntilUs, head.permits, clock) ? "ready" : "waits";
+}
+
+/** Whether a claim for several locks, the first waiter here, ends or is first and fits at all of them. */
+function isWholeAndReady(draft: Draft, head: Claim, fate: ReturnType<typeof fateOf>): boolean {
+  const parts = wholeOf(draft, head);
+  if (!parts) {
+    leave(draft, head);
+    return false;
+  }
+  return fate !== "ready" || parts.every(isReady);
+}
+
+function isReady({ draft, claim }: Part): boolean {
+  return draft.queue[0] === claim && fateOf(draft, claim) === "ready";
+}
+
+/** The claim has its own locks. It is granted now, if there are no pools over them, or if it passes these. */
 export function enter(draft: Draft, claim: Claim, atOnce: AtOnce): void {
-  if (poolIdsOver(draft).length === 0 && claim.levels === null) grant(draft, claim, atOnce);
-  else goOn(draft, claim, atOnce);
+  const isFree = claim.members === null && poolIdsOver(draft).length === 0 && claim.levels === null;
+  if (isFree) grant(draft, claim, atOnce);
+  else goOn(wholeOrThrow(draft, claim), atOnce);
 }
 
-function goOn(draft: Draft, claim: Claim, atOnce: AtOnce): void {
-  draft.passing = claim;
-  goFromLevelToLevel(draft, claim, atOnce);
-  draft.passing = null;
+function goOn(parts: readonly Part[], atOnce: AtOnce): void {
+  const [{ draft, claim: lead }, ...others] = parts as [Part, ...Part[]];
+  for (const part of parts) part.draft.passing = part.claim;
+  goFromLevelToLevel(draft, lead, parts, atOnce);
+  for (const part of parts) part.draft.passing = null;
+  // Its other rows show where it waits, too.
+  for (const part of others) {
+    if (part.claim.state !== "waiting" || part.claim.levels === lead.levels) continue;
+    part.claim.levels = lead.levels;
+    touch(part.draft, part.claim);
+  }
 }
 
-function goFromLevelToLevel(draft: Draft, claim: Claim, atOnce: AtOnce): void {
-  // A spend needs no room of its lock, so it would be granted its place again at once.
-  const { limit } = draft.limit;
-  if (isSpend(claim) ? limit === 0 : isDraining(draft.lock, limit)) {
+function goFromLevelToLevel(draft: Draft, claim: Claim, parts: readonly Part[], atOnce: AtOnce): void {
+  if (parts.some((part) => mustLeaveOwn(part))) {
     comeBackToQueue(draft, claim);
     return;
   }
-  const levels = levelsOf(draft, claim);
+  const levels = levelsOf(parts);
   for (const pool of levels) if (!passes(draft, claim, pool)) return;
-  if (mustWaitForOwn(draft, claim)) return;
-  const slow = levels.find((pool) => has(claim, pool) && !pool.isRateReady(claim));
+  for (const part of parts) if (mustWaitForOwn(part)) return;
+  const slow = levels.find((pool) => has(claim, pool) && !pool.isRateReady(pool.takenBy(claim)));
   if (slow) comeBack(draft, claim, slow);
   else grant(draft, claim, atOnce);
 }
 
+/** A spend needs no room of its lock, so it would be granted its place again at once. */
+function mustLeaveOwn({ draft: { lock, limit }, claim }: Part): boolean {
+  return isSpend(claim) ? limit.limit === 0 : isDraining(lock, limit.limit);
+}
+
 /** What the lock's own record and rate ask for must still be true as the claim becomes held. */
-function mustWaitForOwn(draft: Draft, claim: Claim): boolean {
+function mustWaitForOwn({ draft, claim }: Part): boolean {
   const { lock, rate, clock } = draft;
   if (isExhausted(lock)) {
     end(draft, claim, "exhausted");
@@ -113,11 +159,16 @@ function mustWaitForOwn(draft: Draft, claim: Claim): boolean {
   return true;
 }
 
-/** The pools over the lock and those that the claim lists, narrow to wide. */
-function levelsOf(draft: Draft, { levels }: Claim): Pool[] {
-  const listed = levels?.map(({ poolId }) => poolId) ?? [];
-  const ids = new Set([...poolIdsOver(draft), ...listed]);
-  return draft.pools.of([...ids]).sort((a, b) => b.width - a.width);
+/** The pools over the locks and those that the claim lists, in the one order in which all claims take pools: narrow to wide. */
+function levelsOf(parts: readonly Part[]): Pool[] {
+  const [{ draft, claim }] = parts as [Part];
+  const listed = claim.levels?.map(({ poolId }) => poolId) ?? [];
+  const ids = new Set([...parts.flatMap((part) => poolIdsOver(part.draft)), ...listed]);
+  return draft.pools.of([...ids]).sort(inOrderOfPools);
+}
+
+function inOrderOfPools(a: Pool, b: Pool): number {
+  return b.width - a.width || (a.id < b.id ? -1 : 1);
 }
 
 /** Whether the claim has the level, or need not have it. If not, it waits there now, or has ended. */
@@ -129,7 +180,7 @@ function passes(draft: Draft, claim: Claim, pool: Pool): boolean {
   }
   // It came past before the pool was made. Whoever counts the holders counts it, too.
   if (pool.isLeaving || isPast(draft, claim, pool)) return true;
-  if (pool.neverFits(claim)) {
+  if (pool.neverFits(pool.takenBy(claim))) {
     end(draft, claim, "never_fits");
     return false;
   }
@@ -144,10 +195,11 @@ function has(claim: Claim, { id }: Pool): boolean {
 }
 
 /** Whether the claim is held, or waits at a wider pool. */
-function isPast({ pools }: Draft, claim: Claim, { width }: Pool): boolean {
+function isPast({ pools }: Draft, claim: Claim, pool: Pool): boolean {
   if (claim.state === "held") return true;
   const at = waitsAt(claim);
-  return at !== null && (pools.get(at)?.width ?? width) < width;
+  const waitedAt = at === null ? null : pools.get(at);
+  return waitedAt !== null && waitedAt !== pool && inOrderOfPools(pool, waitedAt) < 0;
 }
 
 function waitAt(draft: Draft, claim: Claim, pool: Pool): void {
@@ -155,7 +207,7 @@ function waitAt(draft: Draft, claim: Claim, pool: Pool): void {
   if (known?.state === "waits") return;
   leaveQueue(draft.pools, claim);
   const rank = known?.rank ?? pool.lock.nextTicket++;
-  setLevel(claim, { poolId: pool.id, rank, state: "waits" });
+  setLevel(claim, levelOf(claim, pool, rank, "waits"));
   pool.add(claim, rank);
   touch(draft, claim);
 }
@@ -163,16 +215,22 @@ function waitAt(draft: Draft, claim: Claim, pool: Pool): void {
 function take(draft: Draft, claim: Claim, pool: Pool): void {
   leaveQueue(draft.pools, claim);
   const { rank } = levelAt(claim, pool.id) as { rank: bigint };
-  setLevel(claim, { poolId: pool.id, rank, state: "has" });
+  setLevel(claim, levelOf(claim, pool, rank, "has"));
   pool.give(claim, 1);
   touch(draft, claim);
   draft.moves += 1;
 }
 
+function levelOf(claim: Claim, pool: Pool, rank: bigint, state: Level["state"]): Level {
+  const { permits } = pool.takenBy(claim);
+  return { poolId: pool.id, rank, state, ...(claim.members !== null && { permits }) };
+}
+
 function comeBack(draft: Draft, claim: Claim, pool: Pool): void {
   for (const level of claim.levels ?? []) {
-    const width = draft.pools.get(level.poolId)?.width ?? 0;
-    if (width <= pool.width) giveBack(draft.pools, claim, level);
+    const other = draft.pools.get(level.poolId);
+    if (other === null || other === pool || inOrderOfPools(pool, other) < 0)
+      giveBack(draft.pools, claim, level);
   }
   waitAt(draft, claim, pool);
   draft.moves += 1;
@@ -184,12 +242,19 @@ function comeBack(draft: Draft, claim: Claim, pool: Pool): void {
 export function countPast(draft: Draft): void {
   for (const pool of poolsOverLock(draft)) {
     if (pool.lock.counting === null || pool.isLeaving) continue;
-    for (const claim of draft.claims) {
-      const isLive = claim.state === "held" || isEntering(claim);
-      if (!isLive || isSpend(claim) || levelAt(claim, pool.id) || !isPast(draft, claim, pool)) continue;
-      setLevel(claim, { poolId: pool.id, rank: pool.lock.nextTicket++, state: "has" });
-      pool.give(claim, 1);
-      touch(draft, claim);
+    for (const known of draft.claims) {
+      const isLive = known.state === "held" || isEntering(known);
+      if (!isLive || isSpend(known)) continue;
+      const parts = wholeOf(draft, known);
+      if (parts) countAt(pool, parts);
     }
   }
+}
+
+function countAt(pool: Pool, parts: readonly Part[]): void {
+  const [{ draft, claim }] = parts as [Part];
+  if (levelAt(claim, pool.id) || !isPast(draft, claim, pool)) return;
+  setLevel(claim, levelOf(claim, pool, pool.lock.nextTicket++, "has"));
+  pool.give(claim, 1);
+  touch(draft, claim);
 }

@@ -5,7 +5,7 @@
 // A claim lists its levels, so it alone says what its end gives back. It takes its own lock first, then one pool after the
 // other, narrow to wide, and waits at the first one without room.
 
-import { type Claim, type Level, roomOf } from "./claim.ts";
+import { type Claim, type ClaimKey, isLead, type Level, type Member, roomOf } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import { type EffectiveLimit, type EffectiveRate, isUnder, type LimitRule, patternOf } from "./limit.ts";
 import { type Lock, OWN_NAMES_PREFIX } from "./lock.ts";
@@ -39,7 +39,13 @@ export function poolsOver(name: string, rules: readonly LimitRule[]): readonly b
   return over.map(({ poolId }) => poolId as bigint);
 }
 
-type Asked = Pick<Claim, "permits" | "ttlUs">;
+/** What a claim, or a request, takes of a pool. */
+type Asked = Pick<PoolWaiter, "room" | "permits">;
+
+/** One who asks for a permit of a pool, with one lock or several. */
+interface Asking extends Pick<Claim, "permits" | "ttlUs"> {
+  readonly members?: readonly Pick<Member, "name" | "permits">[] | null;
+}
 
 /** A pool during a decision. */
 export class Pool {
@@ -50,11 +56,13 @@ export class Pool {
   readonly queue: PoolWaiter[];
   /** Whether that is the whole queue. */
   readonly isComplete: boolean;
+  readonly #prefix: string;
   readonly #clock: Clock;
 
   constructor({ lock, queue, complete }: PoolRows, clock: Clock) {
     this.lock = lock;
-    this.width = (poolPrefix(lock.name) ?? "").length;
+    this.#prefix = poolPrefix(lock.name) ?? "";
+    this.width = this.#prefix.length;
     this.queue = [...queue];
     this.isComplete = complete;
     this.#clock = clock;
@@ -66,7 +74,7 @@ export class Pool {
   }
 
   get pattern(): string {
-    return patternOf({ prefix: poolPrefix(this.lock.name) ?? "" });
+    return patternOf({ prefix: this.#prefix });
   }
 
   /** It was removed: nobody takes a permit of it, and nobody waits for one. */
@@ -96,30 +104,36 @@ export class Pool {
     return this.lock.limit !== null && this.lock.heldPermits > this.lock.limit;
   }
 
-  neverFits(asked: Asked): boolean {
-    return this.#neverFits({ room: roomOf(asked), permits: asked.permits });
+  /** The sum of those of its locks that are under the pool. */
+  takenBy(asking: Asking): Asked {
+    const { members } = asking;
+    if (!members) return { room: roomOf(asking), permits: asking.permits };
+    let permits = 0;
+    for (const member of members)
+      if (isUnder(member.name, { prefix: this.#prefix })) permits += member.permits;
+    return { room: permits, permits };
   }
 
-  #neverFits({ room, permits }: Pick<PoolWaiter, "room" | "permits">): boolean {
+  neverFits({ room, permits }: Asked): boolean {
     const { limit, rate } = this.lock;
     return (limit !== null && limit > 0 && room > limit) || exceedsBurst(rate, permits);
   }
 
-  isRateReady({ permits }: Pick<Claim, "permits">): boolean {
+  isRateReady({ permits }: Pick<Asked, "permits">): boolean {
     return isAllowed(this.lock.rate, this.lock.rateUntilUs, permits, this.#clock);
   }
 
   /** When the rate allows so many permits. */
-  allowedFromUs({ permits }: Pick<Claim, "permits">): number {
+  allowedFromUs({ permits }: Pick<Asked, "permits">): number {
     const { rate, rateUntilUs } = this.lock;
     return rate ? allowedFromUs(rate, rateUntilUs, permits) : 0;
   }
 
   /** Whether there is room beside those given and those who wait already. */
-  hasRoomFor(asked: Asked): boolean {
+  hasRoomFor({ room }: Asked): boolean {
     const { limit, heldPermits, waitingPermits } = this.lock;
     if (limit === null) return true;
-    return limit > 0 && heldPermits + waitingPermits + roomOf(asked) <= limit;
+    return limit > 0 && heldPermits + waitingPermits + room <= limit;
   }
 
   /**
@@ -131,7 +145,7 @@ export class Pool {
     if (limit === 0) return;
     let left = limit === null ? Number.POSITIVE_INFINITY : limit - heldPermits;
     for (const waiter of this.queue) {
-      if (this.#neverFits(waiter)) {
+      if (this.neverFits(waiter)) {
         yield waiter;
         return;
       }
@@ -157,7 +171,7 @@ export class Pool {
     let fromUs: number | null = null;
     const { atLeastUs } = this.#clock;
     for (const waiter of this.mayGoOn()) {
-      const allowedUs = this.#neverFits(waiter) ? atLeastUs : Math.max(atLeastUs, this.allowedFromUs(waiter));
+      const allowedUs = this.neverFits(waiter) ? atLeastUs : Math.max(atLeastUs, this.allowedFromUs(waiter));
       fromUs ??= allowedUs;
       if (allowedUs > atLeastUs) break;
       now.push(waiter);
@@ -167,8 +181,8 @@ export class Pool {
 
   /** Waits at the end of the queue, or at a rank that it had. */
   add(claim: Claim, rank: bigint): void {
-    const { lockId, ticketNumber, permits } = claim;
-    const room = roomOf(claim);
+    const { lockId, ticketNumber } = claim;
+    const { room, permits } = this.takenBy(claim);
     this.lock.waiting += 1;
     this.lock.waitingPermits += room;
     const at = this.queue.findIndex((other) => other.rank > rank);
@@ -180,7 +194,7 @@ export class Pool {
   remove(claim: Claim): void {
     const { lockId, ticketNumber } = claim;
     this.lock.waiting -= 1;
-    this.lock.waitingPermits -= roomOf(claim);
+    this.lock.waitingPermits -= this.takenBy(claim).room;
     const at = this.queue.findIndex(
       (waiter) => waiter.ticketNumber === ticketNumber && waiter.lockId === lockId,
     );
@@ -189,17 +203,21 @@ export class Pool {
 
   give(claim: Claim, by: 1 | -1): void {
     this.lock.holders += by;
-    this.lock.heldPermits += by * roomOf(claim);
+    this.lock.heldPermits += by * this.takenBy(claim).room;
   }
 }
 
-/** Thrown out of a decision that needs rows which were not read: it begins anew, with these pools. */
-export class PoolsNeeded extends Error {
-  readonly ids: readonly bigint[];
+/** Thrown out of a decision that needs rows which were not read: it begins anew, with these. */
+export class RowsNeeded extends Error {
+  /** Pools. */
+  readonly pools: readonly bigint[];
+  /** The rows of claims for several locks, with these locks. */
+  readonly sets: readonly (readonly ClaimKey[])[];
 
-  constructor(ids: readonly bigint[]) {
-    super("The decision needs pools that were not read.");
-    this.ids = ids;
+  constructor({ pools = [], sets = [] }: Partial<Pick<RowsNeeded, "pools" | "sets">>) {
+    super("The decision needs rows that were not read.");
+    this.pools = pools;
+    this.sets = sets;
   }
 }
 
@@ -213,16 +231,16 @@ export class Pools {
     });
   }
 
-  /** Those of them that exist. Throws PoolsNeeded if they were not read. */
+  /** Those of them that exist. Throws RowsNeeded if they were not read. */
   of(ids: readonly bigint[]): Pool[] {
-    if (!ids.every((id) => this.#pools.has(id))) throw new PoolsNeeded(ids);
+    if (!ids.every((id) => this.#pools.has(id))) throw new RowsNeeded({ pools: ids });
     return ids.flatMap((id) => this.#pools.get(id) ?? []);
   }
 
   /** null: it exists no more, and so is no level. */
   get(id: bigint): Pool | null {
     const pool = this.#pools.get(id);
-    if (pool === undefined) throw new PoolsNeeded([id]);
+    if (pool === undefined) throw new RowsNeeded({ pools: [id] });
     return pool;
   }
 
@@ -261,10 +279,14 @@ export function giveBack(pools: Pools, claim: Claim, level: Level): void {
   setLevel(claim, { ...level, state: "left" });
 }
 
-/** The claim ends: it gives back all that it lists. */
+/** The claim ends: it gives back all that it lists. Of the rows of a claim for several locks, the lead does. */
 export function giveAllBack(pools: Pools, claim: Claim): void {
   const { levels } = claim;
   if (!levels) return;
+  if (!isLead(claim)) {
+    claim.levels = null;
+    return;
+  }
   pools.of(levels.map(({ poolId }) => poolId));
   leaveQueue(pools, claim);
   for (const level of levels) giveBack(pools, claim, level);

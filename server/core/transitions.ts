@@ -1,132 +1,28 @@
-// The draft, and the only functions that change the state of a claim in it. Each keeps the counters of the guard row in
+// The only functions that change the state of a claim in a draft. Each keeps the counters of the guard row in
 // step and records what happened. See the diagram in claim.ts. Also applies time: ends what is due. levels.ts grants to the
 // head of the queue while it fits. Grants go strictly by ticket number, so nobody passes a heavy request at the head that waits
 // for its permits.
 
 import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
-import { type Claim, type EndReason, inOrder, isEntering, isSpend } from "./claim.ts";
-import type { Acquire, Caller, Event } from "./command.ts";
-import type { Clock } from "./database-clock.ts";
-import {
-  type EffectiveLimit,
-  type EffectiveRate,
-  effectiveLimit,
-  effectiveRate,
-  fits,
-  type LimitRule,
-} from "./limit.ts";
+import { type Claim, type EndReason, inOrder, isEntering, isLead, isSpend } from "./claim.ts";
+import type { Acquire, Caller } from "./command.ts";
+import { type Draft, snapshot, touch } from "./draft.ts";
+import { effectiveLimit, effectiveRate, fits } from "./limit.ts";
 import {
   afterGrant,
   afterLease,
   countEntering,
   countHolder,
   countWaiter,
-  type FailOver,
   isDueNow,
   isOwnName,
-  type Lock,
   nextNumber,
   type RunResult,
 } from "./lock.ts";
-import type { NotedChange } from "./noted-change.ts";
-import { giveAllBack, leaveQueue, type Pools } from "./pools.ts";
+import { giveAllBack, leaveQueue } from "./pools.ts";
 import { afterTaking, allowedFromUs, correctedUntilUs } from "./rate.ts";
-import type { Policy, Queue, Rows } from "./rows.ts";
-
-/**
- * The working copy of one lock during one decision: what was read, and what has to be written. It owns its rows until the
- * transaction has committed.
- */
-export interface Draft {
-  readonly policy: Policy;
-  readonly limitRules: readonly LimitRule[];
-  readonly clock: Clock;
-  readonly failOver: FailOver;
-  readonly nowUs: number;
-  readonly lock: Lock;
-  limit: EffectiveLimit;
-  rate: EffectiveRate | null;
-  /** The pools that the transaction has read. */
-  readonly pools: Pools;
-  /** The ids of those over the lock, narrow to wide; null: nobody has asked yet. */
-  over: readonly bigint[] | null;
-  /** Rises when a claim that enters takes a level or comes back. */
-  moves: number;
-  /** The claim that has its own lock, and goes from level to level just now; null: none does. */
-  passing: Claim | null;
-  /** The known claims of the lock, each once: see `claimOf`. */
-  readonly claims: Claim[];
-  /** The known head of the queue, in order of ticket numbers. */
-  readonly queue: Claim[];
-  /** Whether `queue` is the whole queue. */
-  readonly queueComplete: boolean;
-  readonly added: Claim[];
-  readonly changed: Claim[];
-  readonly events: Event[];
-  /** Changes for the history. */
-  readonly noted: NotedChange[];
-  /** All known waiters were granted or ended, and there are more: the decision has to go on with the next ones. */
-  unfinished: boolean;
-}
-
-const EMPTY: Queue = { head: [], complete: true };
-
-/**
- * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
- * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
- */
-export function openDraft(lock: Lock, claims: Claim[], rows: Rows, pools: Pools, policy: Policy): Draft {
-  const { limitRules, failOver } = rows;
-  const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
-  const queue: Claim[] = [];
-  const read = claims.length;
-  for (const waiter of head) {
-    // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
-    const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
-    if (!known) claims.push(waiter);
-    queue.push(known || waiter);
-  }
-  const rate = effectiveRate(lock, limitRules);
-  if (rate) lock.rateUntilUs = correctedUntilUs(rate, lock.rateUntilUs, rows);
-  return {
-    policy,
-    limitRules,
-    clock: rows,
-    failOver,
-    nowUs: rows.nowUs,
-    lock,
-    limit: effectiveLimit(lock, limitRules),
-    rate,
-    pools,
-    over: null,
-    moves: 0,
-    passing: null,
-    claims,
-    queue,
-    queueComplete: complete,
-    added: [],
-    changed: [],
-    events: [],
-    noted: [],
-    unfinished: false,
-  };
-}
-
-/** The claim with this number, if it is known. */
-export function claimOf({ claims }: Draft, ticketNumber: bigint): Claim | undefined {
-  for (const claim of claims) if (claim.ticketNumber === ticketNumber) return claim;
-  return undefined;
-}
-
-/** Marks a claim for writing. */
-export function touch({ added, changed }: Draft, claim: Claim): void {
-  if (!changed.includes(claim) && !added.includes(claim)) changed.push(claim);
-}
-
-/** A copy of the claim as it is now, which later commands of the same batch do not change. */
-export function snapshot(claim: Claim): Claim {
-  return { ...claim };
-}
+import type { Policy } from "./rows.ts";
+import { copyLease, leave, type Part, wholeOf, wholeOrThrow } from "./sets.ts";
 
 /** The limit or the rate in force for the lock has changed. */
 export function setInForce(draft: Draft): void {
@@ -166,6 +62,25 @@ export function grant(
   claim: Claim,
   atOnce: Pick<Acquire, "afterWait" | "caller"> | null,
 ): void {
+  if (claim.members === null) {
+    giveLease(draft, claim, atOnce);
+    recordGrant(draft, claim, atOnce === null, atOnce?.caller);
+    if (isSpend(claim)) end(draft, claim, "spent", { caller: atOnce?.caller });
+    return;
+  }
+  const parts = wholeOrThrow(draft, claim);
+  for (const part of parts) giveLease(part.draft, part.claim, atOnce);
+  const members = claim.members.map((member, at) => ({
+    ...member,
+    fencingToken: (parts[at] as Part).claim.fencingToken,
+  }));
+  for (const part of parts) {
+    part.claim.members = members;
+    recordGrant(part.draft, part.claim, atOnce === null, atOnce?.caller);
+  }
+}
+
+function giveLease(draft: Draft, claim: Claim, atOnce: Pick<Acquire, "afterWait"> | null): void {
   countEntering(draft.lock, claim, -1);
   takeLevels(draft, claim);
   if (!atOnce || atOnce.afterWait) holdForGrace(draft, claim);
@@ -174,18 +89,23 @@ export function grant(
     claim.provisional = claim.deadlineUs === null;
   }
   touch(draft, claim);
-  recordGrant(draft, claim, atOnce === null, atOnce?.caller);
-  if (isSpend(claim)) end(draft, claim, "spent", { caller: atOnce?.caller });
 }
 
 /** The claim keeps the pools that it has, and takes their rates: in this transaction, which gives the token. */
 function takeLevels({ pools, clock }: Draft, claim: Claim): void {
   if (claim.levels === null) return;
+  if (!isLead(claim)) {
+    claim.levels = null;
+    return;
+  }
   leaveQueue(pools, claim);
   const kept = claim.levels.filter(({ state }) => state === "has");
   for (const { poolId } of kept) {
-    const lock = pools.get(poolId)?.lock;
-    if (lock?.rate) lock.rateUntilUs = afterTaking(lock.rate, lock.rateUntilUs, claim.permits, clock);
+    const pool = pools.get(poolId);
+    const rate = pool?.lock.rate;
+    if (!pool || !rate) continue;
+    const { permits } = pool.takenBy(claim);
+    pool.lock.rateUntilUs = afterTaking(rate, pool.lock.rateUntilUs, permits, clock);
   }
   claim.levels = kept.length > 0 ? kept : null;
 }
@@ -195,7 +115,7 @@ export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined):
   draft.added.push(claim);
   draft.claims.push(claim);
   countWaiter(draft.lock, claim);
-  keepAlive(draft, claim, claim.replica);
+  if (isLead(claim)) keepAlive(draft, claim, claim.replica);
   // Behind waiters that were not read, the claim is not part of the known head.
   if (draft.queueComplete) draft.queue.push(claim);
   return recordWait(draft, claim, caller);
@@ -208,12 +128,18 @@ export function recordWait(draft: Draft, claim: Claim, caller: Caller | undefine
   return enqueued;
 }
 
-/** A claim that enters gives back all that it has, and waits in the lock's own queue again, at its old place. */
+/** A claim that enters gives back all that it has, and waits in its own locks' queues again, at its old places. */
 export function comeBackToQueue(draft: Draft, claim: Claim): void {
-  const { lock, queue } = draft;
   const levels = claim.levels?.map((level) => ({ ...level, state: "left" as const })) ?? null;
-  giveAllBack(draft.pools, claim);
-  claim.levels = levels;
+  for (const part of wholeOrThrow(draft, claim)) {
+    giveAllBack(draft.pools, part.claim);
+    part.claim.levels = levels;
+    queueAgain(part.draft, part.claim);
+  }
+}
+
+function queueAgain(draft: Draft, claim: Claim): void {
+  const { lock, queue } = draft;
   countEntering(lock, claim, -1);
   countHolder(lock, claim, -1);
   countWaiter(lock, claim);
@@ -251,6 +177,7 @@ export function confirm(draft: Draft, claim: Claim): void {
   const grantedAtUs = claim.grantedAtUs ?? draft.nowUs;
   claim.deadlineUs = wholeEnd(claim, Math.max(grantedAtUs, draft.clock.jumpedAtUs ?? 0));
   touch(draft, claim);
+  if (claim.members !== null) copyLease(wholeOrThrow(draft, claim));
 }
 
 /** Sets the end of a lease to now + ttl, and confirms it. */
@@ -260,6 +187,7 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   claim.deadlineUs = wholeEnd(claim, draft.nowUs);
   showRenewal(claim);
   touch(draft, claim);
+  if (claim.members !== null) copyLease(wholeOrThrow(draft, claim));
 }
 
 /** Whether no renewal has changed the end that its grant gave the lease. */
@@ -287,11 +215,28 @@ interface End {
   readonly caller?: Caller | undefined;
 }
 
-export function end(
+export function end(draft: Draft, claim: Claim, reason: EndReason, how: End = {}): void {
+  if (claim.members === null) {
+    endRow(draft, claim, reason, how);
+    return;
+  }
+  // Where one lock is the cause, the claim shows which.
+  const by = how.by ?? (isOfOneLock(reason) ? draft.lock.name : "");
+  for (const part of wholeOrThrow(draft, claim)) {
+    endRow(part.draft, part.claim, reason, { ...how, by });
+  }
+  draft.batch.setsMoved = true;
+}
+
+function isOfOneLock(reason: EndReason): boolean {
+  return reason === "never_fits" || reason === "exhausted" || reason === "status_mismatch";
+}
+
+function endRow(
   draft: Draft,
   claim: Claim,
   reason: EndReason,
-  { note = "", by = "", result = null, caller }: End = {},
+  { note = "", by = "", result = null, caller }: End,
 ): void {
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
@@ -363,20 +308,33 @@ export function endDue(draft: Draft): void {
   let due: Claim[] | null = null;
   for (const claim of draft.claims) {
     bringBack(draft, claim);
-    if (claim.state !== "ended" && isDue(draft, claim)) {
-      due ??= [];
-      due.push(claim);
-    }
+    if (claim.state === "ended" || !(claim.members === null ? isDue(draft, claim) : isDueSet(draft, claim)))
+      continue;
+    due ??= [];
+    due.push(claim);
   }
   if (due) for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
+}
+
+/** Of a claim for several locks the lead alone says when it is due. */
+function isDueSet(draft: Draft, claim: Claim): boolean {
+  const parts = wholeOf(draft, claim);
+  if (parts) {
+    if (claim.state === "held" && isLead(claim)) copyLease(parts);
+    return isLead(claim) && isDue(draft, claim);
+  }
+  if (isDue(draft, claim)) leave(draft, claim);
+  return false;
 }
 
 /**
  * When the server has to look at the lock, because its first waiter may be granted from then on, although nobody asks for
  * anything; null: never. A waiter that does not fit is granted by the end of a claim.
  */
-export function wakeOf({ lock, clock, limit, rate, queue }: Draft): number | null {
+export function wakeOf({ lock, clock, limit, rate, queue, left }: Draft): number | null {
   if (lock.waiting === 0) return null;
+  // Another server looks at it, should this one not come to it.
+  if (left.length > 0) return clock.atLeastUs;
   if (!isDueNow(lock, clock)) return lock.record?.notBeforeUs ?? null;
   const head = queue[0];
   if (!rate || !head || !fits(lock, limit.limit, head)) return null;

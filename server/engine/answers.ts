@@ -1,6 +1,6 @@
 // What callers ask of the engine, and what it answers and reports. engine.ts has the verbs.
 
-import type { Claim, Terms } from "../core/claim.ts";
+import type { Claim, Member, Terms } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit, EffectiveRate, LimitAndRate, NewSetting } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
@@ -14,6 +14,8 @@ export interface AcquireInput
   readonly requestId: string;
   /** Whether the request may take a place in the queue. */
   readonly mayWait: boolean;
+  /** Further locks, to have all or none; unset: none. */
+  readonly also?: readonly Pick<Member, "name" | "mode" | "permits">[];
 }
 
 /** An outcome, with what an answer to the client needs. */
@@ -47,8 +49,8 @@ export interface Follower {
   placed?(place: Place, nowUs: number): void;
 }
 
-/** A waiter as it was when somebody asked for its place. */
-export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels">;
+/** A waiter as it was when somebody asked for its place. Of a claim for several locks, the lead. */
+export type Waiter = Pick<Claim, "lockId" | "ticketNumber" | "levels"> & Partial<Pick<Claim, "members">>;
 
 export interface LocksQuery {
   readonly prefix: string;

@@ -25,6 +25,8 @@ export const HELD_UP_GROWTH = 4;
 export const HELD_UP_MS_MAX = 10_000;
 /** The same after a failed wait for the lock. Meanwhile the engine starts no background work on the lock. */
 export const STUCK_MS = 1_000;
+/** Longest pause between tries of a command about several locks while another transaction holds rows. */
+export const APART_PAUSE_MS_MAX = 200;
 /** How long a command waits for a lock before heartbeats keep the place that its client has come back to. */
 export const RETURNED_AFTER_MS = 250;
 /** When a client may retry after the database was unavailable. */
@@ -36,6 +38,8 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 export const PRINCIPALS_REMEMBERED_MAX = 10_000;
 /** Locks whose names, ids and last tokens a server remembers apart from their rows, at about 400 bytes each. */
 export const LOCKS_REMEMBERED_MAX = 50_000;
+/** Claims for several locks whose rows a server remembers, at about 2 kB each. */
+export const SETS_REMEMBERED_MAX = 5_000;
 /** Names resolved together, and names that wait to be resolved: as many as commands may wait by default. */
 export const RESOLVE_NAMES_MAX = 200;
 export const RESOLVE_QUEUED_MAX = 10_000;

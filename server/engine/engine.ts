@@ -138,6 +138,7 @@ export class Engine {
         name: input.name,
         mode: input.mode,
         permits: input.permits,
+        also: input.also?.map((wanted) => ({ ...wanted, lockId: 0n })),
         ttlUs: input.ttlUs,
         requestId:
           requestId === ""

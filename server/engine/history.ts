@@ -115,6 +115,8 @@ export type WaitCause =
       readonly ahead: number;
       readonly permitsAhead: number;
       readonly first: readonly Claim[];
+      /** Nothing here is in the way of the first one, but these other locks that it wants. Unset: that is not so. */
+      readonly firstWaitsFor?: readonly string[];
     };
 
 /** How long a wait is likely to last from now on. */
@@ -126,9 +128,8 @@ export interface WaitEstimate {
   readonly leases: number;
 }
 
-/** Why a claim waits, or why a request would have to. */
-export interface Explanation {
-  readonly nowUs: number;
+/** What is in the way at one lock. */
+export interface ExplainedLock {
   readonly lock: Lock;
   readonly limit: EffectiveLimit;
   /** How the limit was set; null: nobody set it, or nobody knows any more. */
@@ -138,5 +139,16 @@ export interface Explanation {
   readonly place: Omit<Place, "queueLength">;
   /** The most important first. */
   readonly causes: readonly WaitCause[];
+}
+
+/** Why a claim waits, or why a request would have to: as a whole, and at the lock that was asked about. */
+export interface Explanation extends ExplainedLock {
+  readonly nowUs: number;
+  /** All locks of a claim for several, in the order of the request; then `causes` has what is at none of them. null: it is for one. */
+  readonly each: readonly ExplainedLock[] | null;
+  /** The caller has asked by its own ticket, so it has named all of its locks. */
+  readonly isOwn: boolean;
+  /** Locks that the caller may not see are in the way, too. */
+  readonly isPartial?: boolean;
   readonly estimate: WaitEstimate | null;
 }

@@ -1,5 +1,6 @@
 // The parts of an engine, and how they are connected.
 
+import { POOLS_LEVEL } from "../core/level.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import type { EngineObserver } from "./answers.ts";
 import { Background, type BackgroundOptions } from "./background/background.ts";
@@ -22,6 +23,8 @@ import { Looks } from "./transaction/looks.ts";
 import { PoolCounts } from "./transaction/pool-counts.ts";
 import { PoolsOverNames } from "./transaction/pools-over-names.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
+import { SetMembers } from "./transaction/set-members.ts";
+import { withAttempts } from "./transaction/transaction.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
 
@@ -68,6 +71,7 @@ export function connect(options: EngineOptions) {
   const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
   const base = { store, policy, replica, observer, onFailure, health, locks, checked, submit, poke };
   const pools = new PoolsOverNames();
+  const sets = new SetMembers();
   const rulesInForce = new RulesInForce({ ...base, entry: options.replica });
   const advances = new Advances(base);
   const looks = new Looks(base);
@@ -85,7 +89,7 @@ export function connect(options: EngineOptions) {
     pollIntervalMs,
   });
   const { followers } = subscribers;
-  const waking = { ...base, pools, rulesInForce, advances, subscribers, followers, turns };
+  const waking = { ...base, pools, sets, rulesInForce, advances, subscribers, followers, turns };
   const detachments = new Detachments(waking);
   const returned = new ReturnedWaiters(waking);
   const poolCounts = new PoolCounts(waking);
@@ -105,10 +109,14 @@ export function connect(options: EngineOptions) {
   const lanes = new Lanes({
     ...{ ...waking, store: checked, background, returned, lanes: options.lanes, isTraced: options.isTraced },
     patientSlots: store.patientSlots,
+    waitForRows: (lockIds) => store.waitForRows(lockIds),
     queuedMax: options.commandsQueuedMax,
   });
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
-  const commands = new Commands({ ...base, detachments, lanes, lockIds });
+  const allowSets = onceDone(() =>
+    withAttempts(() => store.raiseLevelMin({ level: POOLS_LEVEL, by: options.replica.version }), observer),
+  );
+  const commands = new Commands({ ...base, detachments, lanes, lockIds, allowSets });
   const newSecret = secretMaker();
   const captures = new Captures({ observer, newSecret, commands, store: reads.inTurn });
   const { leastKeptUs = policy.keptForUs } = options;
@@ -125,4 +133,16 @@ export function connect(options: EngineOptions) {
     captures,
   };
   return { ...waking, ...acting, reads, views, nowUs, kept };
+}
+
+/** Does it once, and again after a failure. Calls at the same time share it. */
+function onceDone(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
 }

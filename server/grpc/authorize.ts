@@ -12,7 +12,7 @@ import type { EffectiveLimit, EffectiveRate } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
 import type { ViewedLock } from "../engine/answers.ts";
 import type { LockEngine } from "../engine/engine.ts";
-import type { Explanation, WaitCause } from "../engine/history.ts";
+import type { ExplainedLock, Explanation, WaitCause } from "../engine/history.ts";
 import type { Client } from "./call.ts";
 
 /** What a request touches. A verb that only shows names leaves out those that its caller may not see instead. */
@@ -121,11 +121,13 @@ export function shownLimit<Setting extends EffectiveLimit | EffectiveRate>(
 const NO_PATTERNS: ReadonlyMap<bigint, string> = new Map();
 
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
-  const { limit, rate, pools = [], poolPatterns = NO_PATTERNS } = view;
+  const { limit, rate, holders, waiters, pools = [], poolPatterns = NO_PATTERNS } = view;
   const shown = { limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
   const isShown = (pattern: string) => maySeeSetting(by, { source: "pool", pattern });
   return {
     ...{ ...view, ...shown },
+    holders: shownClaims(by, holders),
+    waiters: shownClaims(by, waiters),
     pools: pools.filter((pool) => isShown(pool.limit.pattern)),
     poolPatterns: new Map([...poolPatterns].filter(([, pattern]) => isShown(pattern))),
   };
@@ -138,14 +140,32 @@ export function shownPlace<At extends Pick<Place, "pool">>(by: ToClient, place: 
   return { ...place, pool: "" };
 }
 
+/** Of a claim for several locks, the other locks are for callers that may read them. Every claim that others have made passes here. */
+export function shownMembers(by: ToClient, claim: Claim): Claim {
+  const { members, lockId, endReason, endedBy } = claim;
+  if (!members || by.client.identity.allowed === EVERYTHING) return claim;
+  const shown = members.filter((member) => member.lockId === lockId || maySeeHolders(by, member.name));
+  if (shown.length === members.length) return claim;
+  // Of one that ended because of one of its locks, this is the lock's name.
+  const isNamed = endReason !== "force_released" && !shown.some(({ name }) => name === endedBy);
+  return { ...claim, members: shown, ...(isNamed && { endedBy: "" }) };
+}
+
+export function shownClaims(by: ToClient, claims: readonly Claim[]): readonly Claim[] {
+  if (claims.every(({ members }) => !members)) return claims;
+  return claims.map((claim) => shownMembers(by, claim));
+}
+
 /** A claim that the caller has ended. Whose it was is for callers that may see the lock. */
 export function shownClaim(by: ToClient, claim: Claim, lockName: string): Claim {
-  return maySeeHolders(by, lockName) ? claim : { ...claim, owner: "", principal: "", labels: {} };
+  const shown = shownMembers(by, claim);
+  return maySeeHolders(by, lockName) ? shown : { ...shown, owner: "", principal: "", labels: {} };
 }
 
 /** The caller's own claim, which has ended. Who ended it is for callers that may see the lock. */
 export function shownEnd(by: ToClient, claim: Claim, lockName: string): Claim {
-  return claim.endedBy === "" || maySeeHolders(by, lockName) ? claim : { ...claim, endedBy: "" };
+  const isByOther = claim.endReason === "force_released" && claim.endedBy !== "";
+  return !isByOther || maySeeHolders(by, lockName) ? claim : { ...claim, endedBy: "" };
 }
 
 /** A record that the caller has changed. Who ran last is for callers that may see the lock. */
@@ -157,10 +177,29 @@ export function shownRecord(by: ToClient, record: LockRecord, lockName: string):
 
 /**
  * Why a claim waits. A caller that may not see the lock, and has its own ticket, learns what a refusal would say: what is
- * in the way, how many there are, and nothing of them.
+ * in the way, how many there are, and nothing of them. Others learn only that a lock that they may not see is in the way, too.
  */
 export function shownExplanation(by: ToClient, explained: Explanation): Explanation {
-  const { lock, limit, limitSet } = explained;
+  const { each, isOwn, place, estimate } = explained;
+  const isShown = ({ lock }: ExplainedLock) => isOwn || maySeeHolders(by, lock.name);
+  const whole = {
+    ...explained,
+    ...shownExplainedLock(by, explained),
+    place: shownPlace(by, place),
+  };
+  if (!each) return { ...whole, estimate: maySeeHolders(by, explained.lock.name) ? estimate : null };
+  const isPartial = each.some((at) => at.causes.length > 0 && !isShown(at));
+  const showsAll = each.every(({ lock }) => maySeeHolders(by, lock.name));
+  return {
+    ...whole,
+    each: each.filter(isShown).map((at) => shownExplainedLock(by, at)),
+    isPartial,
+    estimate: showsAll ? estimate : null,
+  };
+}
+
+function shownExplainedLock(by: ToClient, explained: ExplainedLock): ExplainedLock {
+  const { lock, limit, limitSet, claim, place } = explained;
   const showsOthers = maySeeHolders(by, lock.name);
   const showsSetter =
     showsOthers &&
@@ -180,20 +219,25 @@ export function shownExplanation(by: ToClient, explained: Explanation): Explanat
       case "rows_held":
         return maySeeDatabase(by, lock.name) ? cause : { ...cause, holder: null };
       case "held":
-        return showsOthers ? cause : { ...cause, holders: [], firstEndsAtUs: undefined };
-      case "queued":
-        return showsOthers ? cause : { ...cause, first: [] };
+        if (!showsOthers) return { ...cause, holders: [], firstEndsAtUs: undefined };
+        return { ...cause, holders: shownClaims(by, cause.holders) };
+      case "queued": {
+        const { firstWaitsFor = [], ...queued } = cause;
+        if (!showsOthers) return { ...queued, first: [] };
+        const names = firstWaitsFor.filter((name) => maySeeHolders(by, name));
+        const first = shownClaims(by, queued.first);
+        return { ...queued, first, ...(names.length > 0 && { firstWaitsFor: names }) };
+      }
       default:
         return cause;
     }
   };
   return {
-    ...explained,
     lock: showsOthers ? lock : { ...lock, lastToken: 0n },
     limit: shownLimit(by, limit),
     limitSet: showsSetter ? limitSet : null,
-    place: shownPlace(by, explained.place),
+    claim: claim && shownMembers(by, claim),
+    place: shownPlace(by, place),
     causes: explained.causes.map(shownCause),
-    estimate: showsOthers ? explained.estimate : null,
   };
 }

@@ -7,6 +7,7 @@ import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Needed, Right } from "../access/rights.ts";
 import type { ClaimRef } from "../core/claim.ts";
+import type { AcquireInput } from "../engine/answers.ts";
 import { NOTHING, type Touched } from "./authorize.ts";
 import type { Answer, Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
@@ -113,6 +114,9 @@ function beginning<Of extends Described, Asked>(run: Run<Of, Asked>): Verb<Of, A
 
 const nothing = () => NOTHING;
 const named = ({ name }: { readonly name: string }): Touched => ({ names: [name] });
+const allNamed = ({ name, also = [] }: AcquireInput): Touched => ({
+  names: [name, ...also.map((wanted) => wanted.name)],
+});
 const lockOf = ({ ref }: { readonly ref: ClaimRef }): Touched => ({ lockId: ref.lockId });
 const listed = ({
   query: { lockName },
@@ -162,7 +166,7 @@ export const VERBS = {
   }),
   acquire: verb(method.acquire, {
     ...{ check: checkAcquire, begin: acquire, right: "use" },
-    touches: ({ ask }) => named(ask),
+    touches: ({ ask }) => allNamed(ask),
     isWait: ({ whenBusy }) => whenBusy.case === "wait",
     leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
   }),
@@ -176,7 +180,7 @@ export const VERBS = {
   }),
   waitInQueue: verb(method.waitInQueue, {
     ...{ check: checkWaitInQueue, run: waitInQueue, right: "use" },
-    touches: ({ target }) => (target.kind === "ask" ? named(target.ask) : lockOf(target)),
+    touches: ({ target }) => (target.kind === "ask" ? allNamed(target.ask) : lockOf(target)),
     isWait: () => true,
     leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),
   }),

@@ -2,7 +2,7 @@
 // unless they are audited. A line names the owner and the lock, never an id that proves a right.
 
 import { createHash } from "node:crypto";
-import { type Claim, callersRequestId, keyText } from "../core/claim.ts";
+import { type Claim, callersRequestId, keyText, type Member } from "../core/claim.ts";
 import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
@@ -93,7 +93,8 @@ export class EventLog {
 
   #waits(command: Command, claim: Claim): void {
     const origin = "caller" in command ? originOf(command.caller) : undefined;
-    if (origin) this.#waiters.set(keyText(claim), origin);
+    // Each lock of a claim for several has lines of its own.
+    if (origin) for (const key of claim.members ?? [claim]) this.#waiters.set(keyText(key), origin);
   }
 
   #event(event: Event, lockName: string) {
@@ -208,9 +209,14 @@ function who(claim: Claim, lockName: string) {
     ...(claim.principal !== "" && { principal: claim.principal }),
     mode: claim.mode,
     permits: claim.permits,
+    ...(claim.members && { also: othersOf(claim.members, claim) }),
     token: String(claim.fencingToken),
     ...(requestId !== "" && { requestHash: hashOf(requestId) }),
   };
+}
+
+function othersOf(members: readonly Member[], { lockId }: Claim): readonly string[] {
+  return members.flatMap((member) => (member.lockId === lockId ? [] : [member.name]));
 }
 
 /** A reader who knows the request id finds its lines. A reader of the lines cannot get at the lease. */

@@ -177,14 +177,19 @@ function checked({ invariantFindings }: AllSeries, findings: readonly { readonly
   invariantFindings.replace([...counts].map(([check, value]) => ({ labels: { check }, value })));
 }
 
+/** One command for several locks counts at each of them, as its claim does. */
 function answered(series: AllSeries, command: Command, outcome: Outcome, lockName: string): void {
-  if (command.verb === "acquire")
-    series.acquires.of(lockName).of(command.mode).of(acquireOutcome(command, outcome)).inc();
-  else if (command.verb === "renew")
-    series.renewals
-      .of(lockName)
-      .of(RENEWALS[outcome.kind] ?? outcome.kind)
-      .inc();
+  if (command.verb === "acquire") {
+    const answer = acquireOutcome(command, outcome);
+    series.acquires.of(lockName).of(command.mode).of(answer).inc();
+    if (command.also)
+      for (const { name, mode } of command.also) series.acquires.of(name).of(mode).of(answer).inc();
+  } else if (command.verb === "renew") {
+    const answer = RENEWALS[outcome.kind] ?? outcome.kind;
+    const members = "claim" in outcome ? outcome.claim.members : null;
+    if (members) for (const { name } of members) series.renewals.of(name).of(answer).inc();
+    else series.renewals.of(lockName).of(answer).inc();
+  }
 }
 
 const RENEWALS: Partial<Record<Outcome["kind"], string>> = {

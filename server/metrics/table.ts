@@ -79,7 +79,8 @@ export const METRICS = {
   // Claims, by class of the lock's name.
   acquires: counter(
     "rowlock_acquires_total",
-    "Requests for a lock by first answer: granted, queued, spent, a refusal, or, for a known request id, the state of its claim.",
+    "Requests for a lock by first answer: granted, queued, spent, a refusal, or, for a known request id, the state of its claim. " +
+      "One for several locks counts at each.",
     ["class", "mode", "outcome"],
   ),
   renewals: counter(

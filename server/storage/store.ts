@@ -581,6 +581,11 @@ export interface Store {
    * say.
    */
   rowHolder(lockId: bigint): Promise<RowHolder | null>;
+  /**
+   * Waits until each of these guard rows, one after the other, was held by no other transaction, for a second or two at most, and
+   * holds none meanwhile. An embedded database does not wait.
+   */
+  waitForRows(lockIds: readonly bigint[]): Promise<void>;
   historyStats(): Promise<HistoryStats>;
   /**
    * Notes by which settings ended claims and changes are kept. If they differ from those that were noted, the history

@@ -355,6 +355,7 @@ function seenRow(claim: Claim): ModelRow {
     labels: _labels,
     terms: _terms,
     levels: _levels,
+    members: _members,
     ...seen
   } = claim;
   return seen;

@@ -214,6 +214,27 @@ describe("the caller", () => {
     ]);
   });
 
+  test("of each lock of a claim for several is the requester, and its line names the others", () => {
+    const { lines, events } = audited();
+    const member = (name: string, lockId: bigint) => ({
+      ...{ lockId, ticketNumber: 9n, name, mode: "permit" as const, permits: 1, fencingToken: 4n },
+    });
+    const members = [member("a", 7n), member("b", 3n)];
+    const lead = { ...CLAIM, members };
+    const further = { ...CLAIM, members, lockId: 3n, requestId: "\0of the server" };
+    events.answered(acquire(lead), { kind: "waiting", claim: lead, place: null });
+    events.event({ kind: "granted", claim: further, waitedUs: 5, queued: true }, "b");
+    events.event({ kind: "granted", claim: lead, waitedUs: 5, queued: true }, "a");
+    expect(peers(lines)).toEqual([
+      ["granted", "asker"],
+      ["granted", "asker"],
+    ]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { lock: "b", also: ["a"] },
+      { lock: "a", also: ["b"], requestHash: hashOf("hush-request") },
+    ]);
+  });
+
   test("of a change of a record is the client that set or deleted it", () => {
     const { lines, events } = audited();
     const second: LockRecord = { ...TODO, version: 8n, notBeforeUs: 1_800_000_000_000_000, attemptsLeft: 2 };

@@ -210,6 +210,29 @@ describe("the counters", () => {
     );
   });
 
+  test("count a claim for several locks at each of them", async () => {
+    const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
+    const { answered } = reporting(metrics.engine);
+    const member = (name: string, mode: Claim["mode"]) => ({
+      ...{ lockId: 1n, ticketNumber: 1n, fencingToken: 1n },
+      ...{ name, mode, permits: 1 },
+    });
+    const members = [member("etl/a", "permit"), member("web/b", "shared"), member("etl/c", "exclusive")];
+    answered({ ...ACQUIRE, also: members.slice(1) }, { kind: "held", claim: { ...CLAIM, members } }, "etl/a");
+    const renewal = { verb: "renew", ref: CLAIM, ttlUs: undefined } as const;
+    answered(renewal, { kind: "held", claim: { ...CLAIM, members } }, "etl/a");
+    const { lines } = await scrape(metrics);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'rowlock_acquires_total{class="etl/*",mode="permit",outcome="granted"} 1',
+        'rowlock_acquires_total{class="etl/*",mode="exclusive",outcome="granted"} 1',
+        'rowlock_acquires_total{class="other",mode="shared",outcome="granted"} 1',
+        'rowlock_renewals_total{class="etl/*",outcome="renewed"} 2',
+        'rowlock_renewals_total{class="other",outcome="renewed"} 1',
+      ]),
+    );
+  });
+
   test("distinguish repeated requests from new ones", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const earlier = { ...CLAIM, secret: "another" };

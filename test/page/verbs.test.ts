@@ -13,14 +13,14 @@ import { posted } from "./requests.ts";
 
 const REQUEST_ID = "the-request-id-of-the-holder";
 
-/** A lock with a holder, a waiter, a limit of its own, a record and a change. */
+/** A lock with a holder, a waiter that wants another one, too, a limit of its own, a record and a change. */
 async function busyLock({ client }: PageServer, name: string) {
   await client.lease({
     name,
     requestId: REQUEST_ID,
     terms: { ...lasting("anna"), labels: { team: "etl" } },
   });
-  await client.ticket({ name, terms: lasting("ben") });
+  await client.ticket({ name, also: [{ name: `${name}/also` }], terms: lasting("ben") });
   await client.call("updateRecord", { name, status: "new" });
 }
 
@@ -64,7 +64,7 @@ describe("reads", () => {
     const { lock } = await server.call("GetLock", { name: NAME });
     expect(lock).toMatchObject({
       holders: [{ owner: "anna" }],
-      waiters: [{ owner: "ben" }],
+      waiters: [{ owner: "ben", also: [{ lockName: `${NAME}/also`, permits: 1 }] }],
       record: { status: "new" },
     });
   });

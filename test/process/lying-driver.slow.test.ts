@@ -26,6 +26,8 @@ const QUICK = [
   "operating",
   "what a lock remembers",
   "attempts and statuses",
+  "sets: all or none",
+  "sets: what cannot be",
   "a capture",
   "a capture is repeated",
   "options of records that cannot work",

@@ -97,7 +97,9 @@ describe("in a script", () => {
     const acquired = await ran("acquire", "it's", "--ttl", "5m", "--owner", "script");
     expect(acquired).toMatchObject({ code: 0, err: "" });
     const [, lease] =
-      /^ROWLOCK_NAME='it'\\''s'\nROWLOCK_LEASE='(\S+)'\nROWLOCK_TOKEN=1\n$/.exec(acquired.out) ?? [];
+      /^ROWLOCK_NAME='it'\\''s'\nROWLOCK_LEASE='(\S+)'\nROWLOCK_TOKEN=1\nROWLOCK_TOKENS='{"it'\\''s":1}'\n$/.exec(
+        acquired.out,
+      ) ?? [];
     expect(await lock("it's")).toMatchObject({ holders: [{ owner: "script" }] });
     const renewed = await ran("renew", lease as string, "--ttl", "10m", "--json");
     expect(JSON.parse(renewed.out)).toMatchObject({ name: "it's", token: 1, leaseId: lease });

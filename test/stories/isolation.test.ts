@@ -107,6 +107,30 @@ describe.each(mysqlFamily())(
     }
 
     test.each(Object.entries(HOLDS))(
+      "a claim for several locks delays nobody at its others while it holds %s",
+      async (_, what) => {
+        const alone = await lease("several/usual");
+        const usualMs = await renewedMs([alone]);
+        const [first, second] = [await lease("several/a"), await lease("several/b")];
+        // Both sides of it: rows are locked by rising ids.
+        for (const held of [first, second]) {
+          const other = held === first ? second : first;
+          const [name, further] = held === first ? ["several/b", "several/a"] : ["several/a", "several/b"];
+          const letGo = await hold(held.lockId, what);
+          const who = follower();
+          const also = [{ name: further, mode: "permit" as const, permits: 1 }];
+          const asked = here.engine.acquire({ ...ask(name), also }, who);
+          expect(await renewedMs([other])).toBeLessThan(atOnceMs(usualMs));
+          await letGo();
+          const { outcome } = await asked;
+          expect(outcome.kind).toBe("waiting");
+          if (outcome.kind === "waiting") await here.engine.ask(asks.release(outcome.claim));
+        }
+        for (const claim of [first, second, alone]) await here.engine.ask(asks.release(claim));
+      },
+    );
+
+    test.each(Object.entries(HOLDS))(
       "other leases are renewed at once while it holds %s",
       async (what, rows) => {
         // The first reader is in the guard row, the second in a row of its own.

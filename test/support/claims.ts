@@ -19,6 +19,7 @@ export const CLAIM: Claim = {
   terms: null,
   state: "held",
   levels: null,
+  members: null,
   ttlUs: null,
   deadlineUs: null,
   replica: null,

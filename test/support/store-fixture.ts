@@ -183,6 +183,7 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     terms: null,
     state,
     levels: null,
+    members: null,
     ttlUs: dueInUs === null ? null : 60 * SECOND_US,
     deadlineUs: dueInUs === null ? null : nowUs + (dueInUs ?? 60 * SECOND_US),
     replica: null,

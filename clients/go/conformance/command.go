@@ -36,6 +36,7 @@ type command struct {
 	MarginMs              *float64
 	Permits               *int
 	Mode                  *string
+	Also                  []furtherLock
 	RequestID             string
 	Positions             bool
 	PositionIntervalMs    *float64
@@ -91,6 +92,22 @@ func (c *command) prefix() string {
 		return ""
 	}
 	return *c.Prefix
+}
+
+// names are those of all locks of the command.
+func (c *command) names() []string {
+	names := []string{c.name()}
+	for _, lock := range c.Also {
+		names = append(names, lock.Name)
+	}
+	return names
+}
+
+// furtherLock is one of several locks that are asked for at once.
+type furtherLock struct {
+	Name    string
+	Mode    *string
+	Permits *int
 }
 
 // rate is how fast a lock may be granted.

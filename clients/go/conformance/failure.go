@@ -51,6 +51,9 @@ func failureOf(err error) object {
 // endOf is how a claim ended, in the form of the protocol.
 func endOf(end *rowlock.ClaimEndView) object {
 	shown := object{"reason": end.Reason, "endedBy": end.EndedBy, "note": end.Note, "status": end.Status}
+	if end.LockName != "" {
+		shown["lockName"] = end.LockName
+	}
 	if !end.EndedAt.IsZero() {
 		shown["endedAtMs"] = end.EndedAt.UnixMilli()
 	}

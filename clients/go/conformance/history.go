@@ -108,7 +108,11 @@ func (d *driver) explainWait(asked *command) (any, error) {
 	}
 	causes := []object{}
 	for _, cause := range explained.Causes {
-		causes = append(causes, causeOf(cause))
+		shown := causeOf(cause)
+		if cause.LockName != "" {
+			shown["lockName"] = cause.LockName
+		}
+		causes = append(causes, shown)
 	}
 	answer := object{"causes": causes, "summary": explained.Summary}
 	if explained.Claim != nil {

@@ -17,6 +17,9 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 	if asked.Mode != nil {
 		options = append(options, rowlock.As(rowlock.Mode(*asked.Mode)))
 	}
+	for _, lock := range asked.Also {
+		options = append(options, rowlock.Also(lock.Name, lock.how()...))
+	}
 	if asked.Positions {
 		options = append(options, rowlock.OnPosition(func(place rowlock.Place) {
 			said := object{
@@ -29,6 +32,9 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 			if place.Pool != "" {
 				said["pool"] = place.Pool
 			}
+			if place.WaitsFor != "" {
+				said["waitsFor"] = place.WaitsFor
+			}
 			d.say(said)
 		}))
 	}
@@ -40,6 +46,18 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 	}))
 	if asked.PositionIntervalMs != nil {
 		options = append(options, rowlock.PositionInterval(durationOf(*asked.PositionIntervalMs)))
+	}
+	return options
+}
+
+// how are the options of a further lock.
+func (l furtherLock) how() []rowlock.HoldOption {
+	var options []rowlock.HoldOption
+	if l.Permits != nil {
+		options = append(options, rowlock.Permits(*l.Permits))
+	}
+	if l.Mode != nil {
+		options = append(options, rowlock.As(rowlock.Mode(*l.Mode)))
 	}
 	return options
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -32,12 +33,12 @@ func (d *driver) newHandle(name string) *handle {
 	return own
 }
 
-// holding is a context that shows what this driver holds of a lock, as that of work under it does.
-func (d *driver) holding(ctx context.Context, name string) context.Context {
+// holding is a context that shows what this driver holds of these locks, as that of work under them does.
+func (d *driver) holding(ctx context.Context, names []string) context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, one := range d.handles {
-		if one.lock != nil && one.lock.Name() == name {
+		if one.lock != nil && slices.ContainsFunc(names, func(name string) bool { return hasLock(one.lock, name) }) {
 			// Not of ctx: it would be asked twice for each value, and twice again by the next one.
 			held, cancel := one.lock.Context(context.Background())
 			// The values stay; the end of the lock is not to end the request.
@@ -46,6 +47,20 @@ func (d *driver) holding(ctx context.Context, name string) context.Context {
 		}
 	}
 	return ctx
+}
+
+func hasLock(lock *rowlock.Lock, name string) bool {
+	_, has := lock.Tokens()[name]
+	return has
+}
+
+// tokensOf are the fencing tokens of a lock by name, as texts.
+func tokensOf(tokens map[string]uint64) map[string]string {
+	shown := map[string]string{}
+	for name, token := range tokens {
+		shown[name] = strconv.FormatUint(token, 10)
+	}
+	return shown
 }
 
 // valuesOf is a context with the values of another one.
@@ -77,7 +92,7 @@ func (d *driver) acquire(asked *command) (any, error) {
 		own.left <- err
 		return nil, err
 	}
-	lock, refusal, err := client.Acquire(d.holding(own.asking, asked.name()), asked.name(), options...)
+	lock, refusal, err := client.Acquire(d.holding(own.asking, asked.names()), asked.name(), options...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +110,7 @@ func (d *driver) spend(asked *command) (any, error) {
 		return nil, err
 	}
 	options := d.lockOptionsOf(asked)
-	spent, err := client.Spend(d.holding(asked.handle.asking, asked.name()), asked.name(), options...)
+	spent, err := client.Spend(d.holding(asked.handle.asking, asked.names()), asked.name(), options...)
 	var failed *rowlock.Error
 	if errors.As(err, &failed) && failed.Refusal != nil {
 		return object{"refused": refusedOf(failed.Refusal)}, nil
@@ -146,6 +161,7 @@ func (d *driver) granted(asked *command, lock *rowlock.Lock) {
 	d.holds(asked.handle, lock)
 	d.answer(asked, object{"granted": object{
 		"token":   strconv.FormatUint(lock.Token(), 10),
+		"tokens":  tokensOf(lock.Tokens()),
 		"leaseId": lock.LeaseID(),
 		"mode":    lock.Mode(),
 		"permits": lock.Permits(),
@@ -233,7 +249,9 @@ func (d *driver) handOver(asked *command) (any, error) {
 		return nil, err
 	}
 	err = lock.HandOver(context.Background(), ttlOf(asked))
-	return object{"leaseId": lock.LeaseID(), "token": strconv.FormatUint(lock.Token(), 10)}, err
+	return object{
+		"leaseId": lock.LeaseID(), "token": strconv.FormatUint(lock.Token(), 10), "tokens": tokensOf(lock.Tokens()),
+	}, err
 }
 
 func refusedOf(refusal *rowlock.Refusal) object {
@@ -251,6 +269,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 		refused["limit"] = object{
 			"permits": limit.Permits, "source": limit.Source, "pattern": limit.Pattern, "reason": limit.Reason,
 		}
+	}
+	if refusal.LockName != "" {
+		refused["lockName"] = refusal.LockName
 	}
 	if refusal.HeldByYou {
 		refused["heldByYou"] = true

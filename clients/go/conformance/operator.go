@@ -29,7 +29,13 @@ func (d *driver) renewLease(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	renewed := object{"name": lease.Name, "token": strconv.FormatUint(lease.Token, 10), "ttlMs": nil}
+	tokens := map[string]uint64{lease.Name: lease.Token}
+	for _, lock := range lease.Also {
+		tokens[lock.LockName] = lock.Token
+	}
+	renewed := object{
+		"name": lease.Name, "token": strconv.FormatUint(lease.Token, 10), "tokens": tokensOf(tokens), "ttlMs": nil,
+	}
 	if lease.TTL != rowlock.Forever {
 		renewed["ttlMs"] = msOf(lease.TTL)
 	}
@@ -263,6 +269,20 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 		}
 		if claim.Token != 0 {
 			one["token"] = strconv.FormatUint(claim.Token, 10)
+		}
+		one["also"] = claimedLocksOf(claim.Also)
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+// claimedLocksOf are the other locks of a claim.
+func claimedLocksOf(locks []rowlock.ClaimedLock) []object {
+	shown := []object{}
+	for _, lock := range locks {
+		one := object{"lockName": lock.LockName, "mode": lock.Mode, "permits": lock.Permits}
+		if lock.Token != 0 {
+			one["token"] = strconv.FormatUint(lock.Token, 10)
 		}
 		shown = append(shown, one)
 	}

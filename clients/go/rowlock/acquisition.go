@@ -29,7 +29,7 @@ type outcome struct {
 	failure *Error
 }
 
-// acquisition asks for one lock, from the first request to the grant or the refusal, over as many connections as that
+// acquisition asks for one lock, or for several at once, from the first request to the grant or the refusal, over as many connections as that
 // takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. What an
 // abandoned spend has taken of the rate is gone.
 type acquisition struct {
@@ -39,7 +39,7 @@ type acquisition struct {
 	until  time.Duration
 	// traceparent is the trace context of the request; "" for none.
 	traceparent string
-	// own is the lease on the same lock that the caller holds; nil: none, as far as its context shows.
+	// own is the lease on one of the same locks that the caller holds; nil: none, as far as its context shows.
 	own *heldLease
 
 	requestID string
@@ -247,6 +247,7 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 		Waited:       ticket.GetWaited().AsDuration(),
 		RateWait:     ticket.GetRateWait().AsDuration(),
 		Pool:         ticket.GetPool(),
+		WaitsFor:     ticket.GetWaitsFor(),
 	}
 	if isFirst {
 		a.waits()
@@ -262,8 +263,8 @@ func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 }
 
 func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
-	if a.asked.isSpend {
-		a.settle(outcome{failure: spendsUnknown()})
+	if older := a.grantedByOlder(lease); older != nil {
+		a.settle(outcome{failure: older})
 		a.unwanted(lease.GetLeaseId())
 		return
 	}
@@ -295,6 +296,19 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	a.renew(held.id)
 }
 
+// grantedByOlder is the error for a lease of a server of an earlier version, which did not see all that was asked for; nil if the
+// lease is what was asked for.
+func (a *acquisition) grantedByOlder(lease *rowlockv1.Lease) *Error {
+	switch {
+	case a.asked.isSpend:
+		return spendsUnknown()
+	case len(lease.GetAlso()) < len(a.asked.also):
+		return severalUnknown()
+	default:
+		return nil
+	}
+}
+
 // renew renews a grant that arrived late or is not confirmed yet, before anybody relies on it.
 func (a *acquisition) renew(leaseID string) {
 	a.ticketID = leaseID
@@ -322,17 +336,26 @@ func (a *acquisition) renew(leaseID string) {
 func (a *acquisition) refuse(refusal *Refusal) {
 	if own := a.inItsWay(); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
 		refusal.HeldByYou = true
-		refusal.Message += "; " + own.heldByYou()
+		refusal.Message += "; " + own.heldByYou(a.names())
 	}
 	a.settle(outcome{refusal: refusal})
 }
 
-// inItsWay is the lease on the same lock that this client holds itself; nil: none. A spend needs no room beside it.
+// inItsWay is the lease on one of the same locks that this client holds itself; nil: none. A spend needs no room beside it.
 func (a *acquisition) inItsWay() *heldLease {
 	if a.asked.isSpend {
 		return nil
 	}
-	return a.client.locks.ofName(a.name)
+	return a.client.locks.ofOneOf(a.names())
+}
+
+// names are those of all locks that are asked for.
+func (a *acquisition) names() []string {
+	names := []string{a.name}
+	for _, lock := range a.asked.also {
+		names = append(names, lock.name)
+	}
+	return names
 }
 
 // ended takes the end of the claim, before or during the wait.

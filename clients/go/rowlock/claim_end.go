@@ -20,6 +20,9 @@ type ClaimEndView struct {
 	Note string `json:"note"`
 	// Status is the lock's status at that time, for [ErrStatusMismatch].
 	Status string `json:"status"`
+	// LockName is, of a claim for several locks, the one because of which it ended, for [ErrNeverFits], [ErrExhausted] and
+	// [ErrStatusMismatch]; otherwise empty.
+	LockName string `json:"lockName"`
 }
 
 // claimEndOf is nil for a claim that has not ended.
@@ -28,10 +31,11 @@ func claimEndOf(end *rowlockv1.ClaimEnd) *ClaimEndView {
 		return nil
 	}
 	return &ClaimEndView{
-		Reason:  endReason(end.GetReason()),
-		EndedAt: timeOf(end.GetEndedAt()),
-		EndedBy: end.GetEndedBy(),
-		Note:    end.GetNote(),
-		Status:  end.GetStatus(),
+		Reason:   endReason(end.GetReason()),
+		EndedAt:  timeOf(end.GetEndedAt()),
+		EndedBy:  end.GetEndedBy(),
+		Note:     end.GetNote(),
+		Status:   end.GetStatus(),
+		LockName: end.GetLockName(),
 	}
 }

@@ -155,7 +155,7 @@ func TestAClaimSaysHowItEnded(t *testing.T) {
 	if ended.End == nil || *ended.End != wasForce || ended.Provisional || held.End != nil || !held.Provisional {
 		t.Errorf("%+v %+v", ended, held)
 	}
-	wanted := `{"reason":"FORCE_RELEASED","endedAt":"1970-01-01T00:16:40Z","endedBy":"boss","note":"stuck","status":""}`
+	wanted := `{"reason":"FORCE_RELEASED","endedAt":"1970-01-01T00:16:40Z","endedBy":"boss","note":"stuck","status":"","lockName":""}`
 	if text, err := json.Marshal(ended.End); err != nil || string(text) != wanted {
 		t.Errorf("%s, and not %s: %v", text, wanted, err)
 	}

@@ -90,7 +90,7 @@ func newClient(config Config, now func() time.Duration) *Client {
 	return c
 }
 
-// Lock waits for the lock and holds it. The client renews it until it is released; defer [Lock.Close]. If the lock is
+// Lock waits for the lock, with [Also] for several at once, and holds it. The client renews it until it is released; defer [Lock.Close]. If the lock is
 // refused, Lock fails with the reason of the refusal, for example [ErrTimedOut]. When ctx is done, Lock fails with
 // [ErrCancelled], and the place in the queue is free at once. Calling Lock again after an error is safe.
 func (c *Client) Lock(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
@@ -173,7 +173,7 @@ func (c *Client) acquire(ctx context.Context, name string, asked *lockOptions) (
 	ctx, span := c.observer.startLock(ctx, name, asked)
 	acquisition := newAcquisition(c, name, asked, c.observer.telemetry.Traceparent(ctx))
 	if !asked.isSpend {
-		acquisition.own = c.carriedBy(ctx, name)
+		acquisition.own = c.carriedBy(ctx, acquisition.names())
 	}
 	began, hasWaited := c.turns.now(), false
 	defer func() { c.observer.endLock(span, got, err, hasWaited, c.turns.now()-began) }()

@@ -198,6 +198,9 @@ func expired() *ClaimEndView {
 }
 
 func refusedError(name string, refusal *Refusal) *Error {
+	if refusal.LockName != "" {
+		name = refusal.LockName
+	}
 	err := newError(refusal.Reason, codes.FailedPrecondition,
 		fmt.Sprintf("the lock %q was not granted: %s", name, refusal.Message))
 	err.Refusal = refusal

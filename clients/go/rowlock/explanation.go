@@ -24,7 +24,7 @@ type WaitExplanation struct {
 	Estimate *WaitEstimate `json:"estimate,omitzero"`
 }
 
-// WaitCause is one cause why a lock is not granted. One of its fields is set; none, if a newer server has another cause.
+// WaitCause is one cause why a lock is not granted. One of its fields but LockName is set; none, if a newer server has another cause.
 type WaitCause struct {
 	// Held: others hold what the claim needs.
 	Held *HeldByOthers `json:"held,omitzero"`
@@ -46,6 +46,8 @@ type WaitCause struct {
 	Rate *RateInTheWay `json:"rate,omitzero"`
 	// Pool: a pool over the lock has no room, or its rate does not allow the grant.
 	Pool *PoolInTheWay `json:"pool,omitzero"`
+	// LockName is, of a claim for several locks, the one with this cause. Empty: it is for one lock, or the cause is a pool.
+	LockName string `json:"lockName,omitzero"`
 }
 
 // HeldByOthers is who holds what a claim needs.
@@ -154,7 +156,9 @@ func explanationOf(explained *rowlockv1.ExplainWaitResponse) WaitExplanation {
 		view.Claim = &claim
 	}
 	for _, cause := range explained.GetCauses() {
-		view.Causes = append(view.Causes, causeOf(cause))
+		shown := causeOf(cause)
+		shown.LockName = cause.GetLockName()
+		view.Causes = append(view.Causes, shown)
 	}
 	if estimate := explained.GetEstimate(); estimate != nil {
 		view.Estimate = &WaitEstimate{

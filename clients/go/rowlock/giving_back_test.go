@@ -160,6 +160,10 @@ func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv
 	}})
 }
 
+func (s *acquireStage) answerWait(command *rowlockv1.SessionCommand, update *rowlockv1.WaitInQueueResponse) {
+	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_WaitInQueue{WaitInQueue: update}})
+}
+
 func (s *acquireStage) answerEnded(command *rowlockv1.SessionCommand, end *rowlockv1.ClaimEnd) {
 	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Acquire{
 		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Ended{Ended: end}},

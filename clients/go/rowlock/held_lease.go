@@ -50,8 +50,10 @@ type heldLease struct {
 	token    uint64
 	mode     Mode
 	permits  uint32
-	margin   time.Duration
-	turns    *turns
+	// also are the further locks of its claim.
+	also   []ClaimedLock
+	margin time.Duration
+	turns  *turns
 	// toldAt is when this client received the lease, before it had acknowledged it.
 	toldAt time.Duration
 	// over is closed when the holder must not rely on the lease any more; err is why.
@@ -82,6 +84,7 @@ func newHeldLease(turns *turns, lease *rowlockv1.Lease, basis, margin time.Durat
 		token:    lease.GetFencingToken(),
 		mode:     modeOf(lease.GetMode()),
 		permits:  lease.GetPermits(),
+		also:     claimedLocksOf(lease.GetAlso()),
 		margin:   margin,
 		turns:    turns,
 		toldAt:   turns.now(),

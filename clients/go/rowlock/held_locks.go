@@ -3,6 +3,8 @@
 package rowlock
 
 import (
+	"slices"
+
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -36,11 +38,11 @@ func (l *heldLocks) find(leaseID string) *Lock {
 	return nil
 }
 
-// ofName is the oldest lease on this lock that this client holds, or nil.
-func (l *heldLocks) ofName(name string) (oldest *heldLease) {
+// ofOneOf is the oldest lease on any of these locks that this client holds, or nil.
+func (l *heldLocks) ofOneOf(names []string) (oldest *heldLease) {
 	for _, own := range l.byID {
 		lease := own.lease
-		if lease.lockName == name && lease.state() != Lost && (oldest == nil || lease.toldAt < oldest.toldAt) {
+		if slices.ContainsFunc(names, lease.has) && lease.state() != Lost && (oldest == nil || lease.toldAt < oldest.toldAt) {
 			oldest = lease
 		}
 	}

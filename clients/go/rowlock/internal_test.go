@@ -143,3 +143,32 @@ func TestARenewalThatIsLateIsReportedOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAWaitByPollsAsksForAllLocks(t *testing.T) {
+	asked := &rowlockv1.QueueRequest{Name: "a", Terms: &rowlockv1.LeaseTerms{}, Also: []*rowlockv1.WantedLock{{Name: "b"}}}
+	if request := (&unaryConnection{}).enqueueing(asked); len(request.GetAlso()) != 1 {
+		t.Error(request)
+	}
+}
+
+func TestThePlaceOfAClaimForSeveralLocksIsThatWhereMostAreAhead(t *testing.T) {
+	explained := explanationOf(&rowlockv1.ExplainWaitResponse{Causes: []*rowlockv1.WaitCause{
+		{Cause: &rowlockv1.WaitCause_Queued{Queued: &rowlockv1.QueuedBehind{Ahead: 1}}, LockName: "a"},
+		{Cause: &rowlockv1.WaitCause_Queued{Queued: &rowlockv1.QueuedBehind{Ahead: 4, PermitsAhead: 9}}, LockName: "b"},
+		{Cause: &rowlockv1.WaitCause_Queued{Queued: &rowlockv1.QueuedBehind{Ahead: 2}}, LockName: "c"},
+	}})
+	place := Place{Ahead: 1, WaitsFor: "a"}
+	place.explainedBy(explained.Causes)
+	if place.Ahead != 4 || place.PermitsAhead != 9 || place.WaitsFor != "b" {
+		t.Errorf("%+v", place)
+	}
+}
+
+func TestAListedClaimHasItsOtherLocks(t *testing.T) {
+	claim := claimOf(&rowlockv1.Claim{Also: []*rowlockv1.ClaimedLock{
+		{LockName: "b", Mode: rowlockv1.Mode_MODE_EXCLUSIVE, Permits: 1},
+	}})
+	if len(claim.Also) != 1 || claim.Also[0] != (ClaimedLock{LockName: "b", Mode: Exclusive, Permits: 1}) {
+		t.Errorf("%+v", claim.Also)
+	}
+}

@@ -87,14 +87,17 @@ func TestEachExportedFieldHasAJSONName(t *testing.T) {
 func TestAPlaceInJSON(t *testing.T) {
 	t.Parallel()
 	for wanted, shown := range map[string]any{
-		`{"ahead":2,"permitsAhead":"3","queueLength":4,"waitedNs":5000000000,"rateWaitNs":0,"pool":"a/*"}`: rowlock.Place{
-			Ahead: 2, Pool: "a/*", PermitsAhead: 3, QueueLength: 4, Waited: 5 * time.Second,
+		`{"ahead":2,"permitsAhead":"3","queueLength":4,"waitedNs":5000000000,"rateWaitNs":0,"pool":"a/*","waitsFor":"b"}`: rowlock.Place{
+			Ahead: 2, Pool: "a/*", PermitsAhead: 3, QueueLength: 4, Waited: 5 * time.Second, WaitsFor: "b",
 		},
 		`{"permits":5,"perNs":60000000000,"burst":2,"source":"name","pattern":"","version":"9","reason":"","available":1}`: rowlock.RateView{
 			Rate: rowlock.Rate{Permits: 5, Per: time.Minute, Burst: 2}, Source: rowlock.FromName, Version: 9, Available: 1,
 		},
 		`{"leaseId":"l","name":"a","token":"9007199254740993","ttlNs":1000000000}`: rowlock.RenewedLease{
 			LeaseID: "l", Name: "a", Token: 1<<53 + 1, TTL: time.Second,
+		},
+		`{"leaseId":"l","name":"a","token":"1","ttlNs":0,"also":[{"lockName":"b","mode":"shared","permits":1,"token":"2"}]}`: rowlock.RenewedLease{
+			LeaseID: "l", Name: "a", Token: 1, Also: []rowlock.ClaimedLock{{LockName: "b", Mode: rowlock.Shared, Permits: 1, Token: 2}},
 		},
 		`{"attemptsLeft":1,"status":"new","version":"2"}`: rowlock.RecordView{AttemptsLeft: 1, Status: "new", Version: 2},
 	} {

@@ -41,16 +41,20 @@ type carries struct {
 	name  string
 }
 
-// carriedBy is the lease on a lock of this name whose holder asks with this context, or nil. Another goroutine of the
+// carriedBy is the lease on one of these locks whose holder asks with this context, or nil. Another goroutine of the
 // program has another context, so only this shows that a caller waits for itself.
-func (c *Client) carriedBy(ctx context.Context, name string) *heldLease {
-	lease, _ := ctx.Value(carries{&c.turns, name}).(*heldLease)
-	return lease
+func (c *Client) carriedBy(ctx context.Context, names []string) *heldLease {
+	for _, name := range names {
+		if lease, isHeld := ctx.Value(carries{&c.turns, name}).(*heldLease); isHeld {
+			return lease
+		}
+	}
+	return nil
 }
 
 // Value adds the lease to the values of the parent, unless it is over.
 func (c *lockContext) Value(key any) any {
-	if key == (carries{c.lease.turns, c.lease.lockName}) {
+	if asked, is := key.(carries); is && asked.turns == c.lease.turns && c.lease.has(asked.name) {
 		isOver := false
 		c.lease.turns.take(func() { isOver = c.lease.isLost() })
 		if !isOver {

@@ -4,7 +4,6 @@ package rowlock
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -25,8 +24,9 @@ func (set lockOption) ofLock(o *lockOptions) { set(o) }
 
 type lockOptions struct {
 	leaseOptions
-	permits          int
-	mode             Mode
+	holding
+	// also are the further locks of the claim.
+	also             []wantedLock
 	onPosition       func(Place)
 	onWaiting        func(Waiting)
 	positionInterval time.Duration
@@ -49,16 +49,19 @@ type Place struct {
 	// Pool is the pattern of the pool at which this claim waits, as it has its own lock; empty: it waits at none that the caller
 	// may see.
 	Pool string `json:"pool"`
+	// WaitsFor is, of a claim for several locks, the one at which most claims wait before it, of which all this is. Empty: it is
+	// for one lock.
+	WaitsFor string `json:"waitsFor"`
 }
 
 // Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.
-func Permits(permits int) LockOption {
-	return lockOption(func(o *lockOptions) { o.permits = permits })
+func Permits(permits int) HoldOption {
+	return func(h *holding) { h.permits = permits }
 }
 
 // As is how to hold the lock: [Permit], [Shared] or [Exclusive]. Default: [Permit].
-func As(mode Mode) LockOption {
-	return lockOption(func(o *lockOptions) { o.mode = mode })
+func As(mode Mode) HoldOption {
+	return func(h *holding) { h.mode = mode }
 }
 
 // OnPosition calls tell for each new place in the queue, in the goroutine that waits. If tell is slow, it gets only the
@@ -75,17 +78,17 @@ func PositionInterval(interval time.Duration) LockOption {
 // lockOptionsOf applies the options to the defaults. It fails for options that cannot work, and leaves all other checks
 // to the server.
 func lockOptionsOf(options []LockOption) (*lockOptions, error) {
-	o := &lockOptions{permits: 1, mode: Permit, positionInterval: positionInterval}
+	o := &lockOptions{holding: holding{1, Permit}, positionInterval: positionInterval}
 	o.wait, o.ttl = Forever, ttlDefault
 	for _, option := range options {
 		option.ofLock(o)
 	}
 	wrong := o.check()
-	if o.permits < 0 || o.permits > math.MaxUint32 {
-		wrong.add("Permits", fmt.Sprintf("%d is not between 0 and 4294967295", o.permits))
-	}
-	if o.mode != Permit && o.mode != Shared && o.mode != Exclusive {
-		wrong.add("As", fmt.Sprintf("%q is not a mode", o.mode))
+	o.holding.eachFault(wrong.add)
+	for _, lock := range o.also {
+		lock.eachFault(func(option, problem string) {
+			wrong.add("Also", fmt.Sprintf("%q: %s: %s", lock.name, option, problem))
+		})
 	}
 	return o, wrong.err()
 }
@@ -121,6 +124,7 @@ func (o *lockOptions) request(name, id string) *rowlockv1.AcquireRequest {
 		Terms:     o.claimTerms(),
 		RequestId: id,
 		SpendOnly: o.isSpend,
+		Also:      o.wantedLocks(),
 	}
 }
 
@@ -133,6 +137,7 @@ func (o *lockOptions) queueRequest(name, id string, maxWait time.Duration) *rowl
 		Terms:     o.claimTerms(),
 		RequestId: id,
 		SpendOnly: o.isSpend,
+		Also:      o.wantedLocks(),
 	}
 	if maxWait != Forever {
 		request.MaxWait = durationpb.New(maxWait)

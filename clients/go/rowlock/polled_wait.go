@@ -52,7 +52,7 @@ func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv
 		}
 		ticket := answer.GetTicket()
 		if last == nil || last.GetAhead() != ticket.GetAhead() || last.GetPermitsAhead() != ticket.GetPermitsAhead() ||
-			last.GetPool() != ticket.GetPool() {
+			last.GetPool() != ticket.GetPool() || last.GetWaitsFor() != ticket.GetWaitsFor() {
 			u.tellPlace(ctx, call, basis, ticket)
 		}
 		last = ticket
@@ -74,6 +74,7 @@ func (u *unaryConnection) enqueueing(asked *rowlockv1.QueueRequest) *rowlockv1.A
 		RequestId: asked.GetRequestId(),
 		WhenBusy:  &rowlockv1.AcquireRequest_Enqueue{Enqueue: &rowlockv1.Wait{MaxWait: asked.GetMaxWait()}},
 		SpendOnly: asked.GetSpendOnly(),
+		Also:      asked.GetAlso(),
 	}
 }
 

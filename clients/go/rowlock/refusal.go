@@ -29,6 +29,9 @@ type Refusal struct {
 	Status string `json:"status"`
 	// HeldByYou: this client holds the lock itself, for [ErrBusy] and [ErrTimedOut]. Locks are not reentrant.
 	HeldByYou bool `json:"heldByYou"`
+	// LockName is, of a request for several locks, the one that is in the way, of which all this is. Empty: it was for one lock, or
+	// the server does not say.
+	LockName string `json:"lockName"`
 }
 
 // refused is a refusal or the end of a claim, as the server sends it to a caller who has asked for the lock.
@@ -38,6 +41,7 @@ type refused interface {
 	GetRetryAfter() *durationpb.Duration
 	GetLimit() *rowlockv1.Limit
 	GetStatus() string
+	GetLockName() string
 }
 
 // isOfNow reports whether the same request may be granted later, as it is.
@@ -62,6 +66,7 @@ func refusalFor(reason Reason, said refused) *Refusal {
 		Holders:    claimsOf(said.GetHolders()),
 		RetryAfter: said.GetRetryAfter().AsDuration(),
 		Status:     said.GetStatus(),
+		LockName:   said.GetLockName(),
 	}
 	if said.GetLimit() != nil {
 		limit := limitOf(said.GetLimit())

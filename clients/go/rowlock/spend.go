@@ -29,8 +29,8 @@ type Spent struct {
 // [Client.SetRate]. It holds nothing, so it needs no room beside the holders, and there is nothing to release. It fails as
 // [Client.Lock] does. With [Wait] of 0 it fails with [ErrRate] if it is too early, and [Error.RetryAfter] says when it is
 // not. The same [RequestID] gets the same Spent, so nobody pays twice. When ctx is done, the place in the queue is
-// free at once, but what was granted meanwhile is spent. The options of what is held do not apply: [As], [TTL], [Margin],
-// [MinInterval], [LockDelay] and [StatusIfLost].
+// free at once, but what was granted meanwhile is spent. The options of what is held do not apply: [As], [Also], [TTL],
+// [Margin], [MinInterval], [LockDelay] and [StatusIfLost].
 func (c *Client) Spend(ctx context.Context, name string, options ...LockOption) (Spent, error) {
 	spent, refusal, err := c.spend(ctx, name, options)
 	if refusal != nil {
@@ -80,6 +80,7 @@ func spendOptionsOf(options []LockOption) (*lockOptions, error) {
 		isSet  bool
 	}{
 		{"As", o.mode != Permit},
+		{"Also", len(o.also) > 0},
 		{"TTL", o.hasTTL},
 		{"Margin", o.hasMargin},
 		{"MinInterval", o.terms.minInterval != nil},
@@ -101,6 +102,11 @@ func spentOf(spent *rowlockv1.Spent) *Spent {
 		SpentAt:   timeOf(spent.GetSpentAt()),
 		RequestID: spent.GetRequestId(),
 	}
+}
+
+// severalUnknown is the error for a server of an earlier version, which granted the first of several locks alone.
+func severalUnknown() *Error {
+	return newError(ErrUnknown, codes.Unimplemented, "this server grants one lock at a time: it is older than this client")
 }
 
 // spendsUnknown is the error for a server of an earlier version, which granted a lease instead.

@@ -51,10 +51,6 @@ func (s *spendStage) answerSpent(command *rowlockv1.SessionCommand, spent *rowlo
 	}})
 }
 
-func (s *spendStage) answerWait(command *rowlockv1.SessionCommand, update *rowlockv1.WaitInQueueResponse) {
-	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_WaitInQueue{WaitInQueue: update}})
-}
-
 // expectNothing closes the client, which sends what it still wants to give back.
 func (s *spendStage) expectNothing() {
 	s.t.Helper()

@@ -124,6 +124,8 @@ type RenewedLease struct {
 	Token   uint64 `json:"token,string"`
 	// TTL is the time left when the lease was renewed; [Forever] for a lease without end.
 	TTL time.Duration `json:"ttlNs"`
+	// Also are the further locks of a claim for several, each with its token.
+	Also []ClaimedLock `json:"also,omitempty"`
 }
 
 // Release ends a lease or gives up a place, by its id. It reports whether this call ended it; false means that it had
@@ -151,7 +153,9 @@ func (c *Client) Renew(ctx context.Context, leaseID string, ttl time.Duration) (
 		return RenewedLease{}, err
 	}
 	lease := result.GetRenew().GetLease()
-	renewed := RenewedLease{leaseID, lease.GetLockName(), lease.GetFencingToken(), Forever}
+	renewed := RenewedLease{
+		leaseID, lease.GetLockName(), lease.GetFencingToken(), Forever, claimedLocksOf(lease.GetAlso()),
+	}
 	if lease.GetTtl() != nil {
 		renewed.TTL = lease.GetTtl().AsDuration()
 	}

@@ -63,6 +63,9 @@ type ClaimView struct {
 	// Pool is the pattern of the pool at which it waits. Only [Client.GetLock] shows it. Empty: it waits at none that the caller
 	// may see.
 	Pool string `json:"pool"`
+	// Also are the other locks of a claim for several, those that the caller may see. It waits, holds and ends at all of them
+	// together.
+	Also []ClaimedLock `json:"also,omitempty"`
 }
 
 // LimitSource is where the limit or the rate of a lock comes from.
@@ -179,6 +182,7 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		Replica:      claim.GetReplica(),
 		SpendOnly:    claim.GetSpendOnly(),
 		Pool:         claim.GetPool(),
+		Also:         claimedLocksOf(claim.GetAlso()),
 	}
 }
 

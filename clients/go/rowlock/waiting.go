@@ -90,7 +90,7 @@ func (l *waitLedger) answered() {
 func (a *acquisition) waits() {
 	a.client.waits.isFirst(a)
 	if a.own != nil && !a.own.isLost() {
-		a.note(Waiting{Summary: a.own.heldByYou()}, a.own)
+		a.note(Waiting{Summary: a.own.heldByYou(a.names())}, a.own)
 	}
 	a.noticeAfter(a.client.config.ExplainAfter)
 }
@@ -128,20 +128,29 @@ func (a *acquisition) askWhy() bool {
 		if err == nil {
 			explained := explanationOf(result.GetExplainWait())
 			notice.Summary, notice.Causes = explained.Summary, explained.Causes
-			a.place.Ahead, a.place.PermitsAhead, a.place.RateWait, a.place.Pool = 0, 0, 0, ""
-			for _, cause := range explained.Causes {
-				if cause.Queued != nil {
-					a.place.Ahead, a.place.PermitsAhead = int(cause.Queued.Ahead), cause.Queued.PermitsAhead
-				}
-				if at := cause.Pool; at != nil && at.WaitsHere {
-					a.place.Ahead, a.place.PermitsAhead, a.place.Pool = int(at.Ahead), at.PermitsAhead, at.Pool.Pattern
-				}
-			}
+			a.place.explainedBy(explained.Causes)
 		}
 		a.note(notice, nil)
 		a.client.waits.answered()
 	})
 	return true
+}
+
+// explainedBy takes the place from an explanation, which knows it better than the last report. Of several locks, it is that where
+// most are before the claim.
+func (p *Place) explainedBy(causes []WaitCause) {
+	p.Ahead, p.PermitsAhead, p.RateWait, p.Pool = 0, 0, 0, ""
+	for _, cause := range causes {
+		if at := cause.Queued; at != nil && int(at.Ahead) >= p.Ahead {
+			p.Ahead, p.PermitsAhead = int(at.Ahead), at.PermitsAhead
+			if cause.LockName != "" {
+				p.WaitsFor = cause.LockName
+			}
+		}
+		if at := cause.Pool; at != nil && at.WaitsHere {
+			p.Ahead, p.PermitsAhead, p.Pool = int(at.Ahead), at.PermitsAhead, at.Pool.Pattern
+		}
+	}
 }
 
 // note logs a notice and gives it to the caller. own is the lease of the caller itself, which then waits for itself.
@@ -154,7 +163,7 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 	held := a.inItsWay()
 	notice.HeldByYou = held != nil
 	if held != nil && own == nil {
-		notice.Summary = strings.TrimSuffix(held.heldByYou()+": "+notice.Summary, ": ")
+		notice.Summary = strings.TrimSuffix(held.heldByYou(a.names())+": "+notice.Summary, ": ")
 	}
 	isNews := own != nil && !own.wasAskedFor
 	if isNews || own == nil && a.client.waits.isFirst(a) {
@@ -173,8 +182,8 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 	}
 }
 
-// heldByYou says that this client holds the lock itself.
-func (l *heldLease) heldByYou() string {
+// heldByYou says which of the locks that are asked for this client holds itself, by this lease.
+func (l *heldLease) heldByYou(asked []string) string {
 	return fmt.Sprintf("you hold %q yourself, since %.0f s; locks are not reentrant",
-		l.lockName, (l.turns.now() - l.toldAt).Seconds())
+		l.firstOf(asked), (l.turns.now() - l.toldAt).Seconds())
 }

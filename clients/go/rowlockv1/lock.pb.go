@@ -622,7 +622,9 @@ type Lease struct {
 	// Only the end of a confirmed lease goes into the lock's record. So if you asked for min_interval, lock_delay,
 	// status_if_lost or if_status, begin to work after the answer to that Renew. If the lease ends before its confirmation
 	// (ForceRelease, LAPSED), the server applies neither lock_delay nor status_if_lost, and may grant the next waiter at once.
-	Provisional   bool `protobuf:"varint,10,opt,name=provisional,proto3" json:"provisional,omitempty"`
+	Provisional bool `protobuf:"varint,10,opt,name=provisional,proto3" json:"provisional,omitempty"`
+	// The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+	Also          []*ClaimedLock `protobuf:"bytes,11,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -727,6 +729,86 @@ func (x *Lease) GetProvisional() bool {
 	return false
 }
 
+func (x *Lease) GetAlso() []*ClaimedLock {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
+// A further lock of a claim for several.
+type ClaimedLock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// The mode; never MODE_UNSPECIFIED.
+	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
+	// The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+	Permits uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
+	// As Lease.fencing_token, of this lock. 0 until the claim is granted.
+	FencingToken  uint64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimedLock) Reset() {
+	*x = ClaimedLock{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimedLock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimedLock) ProtoMessage() {}
+
+func (x *ClaimedLock) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimedLock.ProtoReflect.Descriptor instead.
+func (*ClaimedLock) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ClaimedLock) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
+func (x *ClaimedLock) GetMode() Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return Mode_MODE_UNSPECIFIED
+}
+
+func (x *ClaimedLock) GetPermits() uint32 {
+	if x != nil {
+		return x.Permits
+	}
+	return 0
+}
+
+func (x *ClaimedLock) GetFencingToken() uint64 {
+	if x != nil {
+		return x.FencingToken
+	}
+	return 0
+}
+
 // A place in the queue of a lock.
 type Ticket struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -750,14 +832,17 @@ type Ticket struct {
 	RateWait *durationpb.Duration `protobuf:"bytes,8,opt,name=rate_wait,json=rateWait,proto3" json:"rate_wait,omitempty"`
 	// The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
 	// pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
-	Pool          string `protobuf:"bytes,9,opt,name=pool,proto3" json:"pool,omitempty"`
+	Pool string `protobuf:"bytes,9,opt,name=pool,proto3" json:"pool,omitempty"`
+	// Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+	// of this lock. Empty for a claim for one lock, and at a pool.
+	WaitsFor      string `protobuf:"bytes,10,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Ticket) Reset() {
 	*x = Ticket{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +854,7 @@ func (x *Ticket) String() string {
 func (*Ticket) ProtoMessage() {}
 
 func (x *Ticket) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +867,7 @@ func (x *Ticket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticket.ProtoReflect.Descriptor instead.
 func (*Ticket) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Ticket) GetTicketId() string {
@@ -848,6 +933,13 @@ func (x *Ticket) GetPool() string {
 	return ""
 }
 
+func (x *Ticket) GetWaitsFor() string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return ""
+}
+
 // Why the server grants no lease. An expected answer, not an error: nothing is left behind.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -870,14 +962,16 @@ type Refusal struct {
 	Status string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	// The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
 	// NEVER_FITS if its burst is too small.
-	Rate          *RateInForce `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
+	Rate *RateInForce `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
+	// Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+	LockName      string `protobuf:"bytes,8,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +983,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +996,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Refusal) GetReason() RefusalReason {
@@ -954,6 +1048,13 @@ func (x *Refusal) GetRate() *RateInForce {
 	return nil
 }
 
+func (x *Refusal) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
 // How a claim ended. An ended claim never comes back: ask anew, with a new request id.
 type ClaimEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -977,14 +1078,17 @@ type ClaimEnd struct {
 	// The time until the first of these leases ends.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,8,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit now, which may have changed since; set for NEVER_FITS, and for TIMED_OUT if it is 0.
-	Limit         *Limit `protobuf:"bytes,9,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit *Limit `protobuf:"bytes,9,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+	// empty.
+	LockName      string `protobuf:"bytes,10,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClaimEnd) Reset() {
 	*x = ClaimEnd{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1100,7 @@ func (x *ClaimEnd) String() string {
 func (*ClaimEnd) ProtoMessage() {}
 
 func (x *ClaimEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1113,7 @@ func (x *ClaimEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEnd.ProtoReflect.Descriptor instead.
 func (*ClaimEnd) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ClaimEnd) GetReason() EndReason {
@@ -1075,6 +1179,13 @@ func (x *ClaimEnd) GetLimit() *Limit {
 	return nil
 }
 
+func (x *ClaimEnd) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
 // A claim as listings show it: by its public number, never by its secret id.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1118,14 +1229,17 @@ type Claim struct {
 	SpendOnly bool `protobuf:"varint,16,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	// The pool at which it waits, as its pattern; set where a lock is shown with its claims. Empty: it waits at none, or the caller may
 	// not read all names under the pattern.
-	Pool          string `protobuf:"bytes,17,opt,name=pool,proto3" json:"pool,omitempty"`
+	Pool string `protobuf:"bytes,17,opt,name=pool,proto3" json:"pool,omitempty"`
+	// The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+	// read.
+	Also          []*ClaimedLock `protobuf:"bytes,18,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1251,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1264,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Claim) GetLockName() string {
@@ -1272,6 +1386,13 @@ func (x *Claim) GetPool() string {
 	return ""
 }
 
+func (x *Claim) GetAlso() []*ClaimedLock {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
 // A change that somebody made, as the history keeps it.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1305,7 +1426,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1438,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1451,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Change) GetChangedAt() *timestamppb.Timestamp {
@@ -1505,7 +1626,7 @@ type LimitChange struct {
 
 func (x *LimitChange) Reset() {
 	*x = LimitChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1638,7 @@ func (x *LimitChange) String() string {
 func (*LimitChange) ProtoMessage() {}
 
 func (x *LimitChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1651,7 @@ func (x *LimitChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
 func (*LimitChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LimitChange) GetFrom() uint32 {
@@ -1574,7 +1695,7 @@ type RecordChange struct {
 
 func (x *RecordChange) Reset() {
 	*x = RecordChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1707,7 @@ func (x *RecordChange) String() string {
 func (*RecordChange) ProtoMessage() {}
 
 func (x *RecordChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1720,7 @@ func (x *RecordChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordChange.ProtoReflect.Descriptor instead.
 func (*RecordChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RecordChange) GetFrom() *LockRecord {
@@ -1627,7 +1748,7 @@ type ForcedRelease struct {
 
 func (x *ForcedRelease) Reset() {
 	*x = ForcedRelease{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1760,7 @@ func (x *ForcedRelease) String() string {
 func (*ForcedRelease) ProtoMessage() {}
 
 func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +1773,7 @@ func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedRelease.ProtoReflect.Descriptor instead.
 func (*ForcedRelease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ForcedRelease) GetClaim() *Claim {
@@ -1675,7 +1796,7 @@ type PolicyChange struct {
 
 func (x *PolicyChange) Reset() {
 	*x = PolicyChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1808,7 @@ func (x *PolicyChange) String() string {
 func (*PolicyChange) ProtoMessage() {}
 
 func (x *PolicyChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1821,7 @@ func (x *PolicyChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
 func (*PolicyChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PolicyChange) GetFrom() string {
@@ -1734,14 +1855,16 @@ type WaitCause struct {
 	//	*WaitCause_Rows
 	//	*WaitCause_Rate
 	//	*WaitCause_Pool
-	Cause         isWaitCause_Cause `protobuf_oneof:"cause"`
+	Cause isWaitCause_Cause `protobuf_oneof:"cause"`
+	// Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+	LockName      string `protobuf:"bytes,11,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WaitCause) Reset() {
 	*x = WaitCause{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1753,7 +1876,7 @@ func (x *WaitCause) String() string {
 func (*WaitCause) ProtoMessage() {}
 
 func (x *WaitCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1766,7 +1889,7 @@ func (x *WaitCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitCause.ProtoReflect.Descriptor instead.
 func (*WaitCause) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WaitCause) GetCause() isWaitCause_Cause {
@@ -1866,6 +1989,13 @@ func (x *WaitCause) GetPool() *PoolInTheWay {
 	return nil
 }
 
+func (x *WaitCause) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
 type isWaitCause_Cause interface {
 	isWaitCause_Cause()
 }
@@ -1963,7 +2093,7 @@ type PoolInTheWay struct {
 
 func (x *PoolInTheWay) Reset() {
 	*x = PoolInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2105,7 @@ func (x *PoolInTheWay) String() string {
 func (*PoolInTheWay) ProtoMessage() {}
 
 func (x *PoolInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2118,7 @@ func (x *PoolInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolInTheWay.ProtoReflect.Descriptor instead.
 func (*PoolInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PoolInTheWay) GetLimit() *Limit {
@@ -2061,7 +2191,7 @@ type PoolUse struct {
 
 func (x *PoolUse) Reset() {
 	*x = PoolUse{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2203,7 @@ func (x *PoolUse) String() string {
 func (*PoolUse) ProtoMessage() {}
 
 func (x *PoolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2216,7 @@ func (x *PoolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolUse.ProtoReflect.Descriptor instead.
 func (*PoolUse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PoolUse) GetHeldPermits() uint64 {
@@ -2148,7 +2278,7 @@ type PoolInForce struct {
 
 func (x *PoolInForce) Reset() {
 	*x = PoolInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2160,7 +2290,7 @@ func (x *PoolInForce) String() string {
 func (*PoolInForce) ProtoMessage() {}
 
 func (x *PoolInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2173,7 +2303,7 @@ func (x *PoolInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolInForce.ProtoReflect.Descriptor instead.
 func (*PoolInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PoolInForce) GetLimit() *Limit {
@@ -2220,7 +2350,7 @@ type HeldByOthers struct {
 
 func (x *HeldByOthers) Reset() {
 	*x = HeldByOthers{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2362,7 @@ func (x *HeldByOthers) String() string {
 func (*HeldByOthers) ProtoMessage() {}
 
 func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2375,7 @@ func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
 func (*HeldByOthers) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HeldByOthers) GetHolders() []*Claim {
@@ -2284,7 +2414,7 @@ type QueuedBehind struct {
 
 func (x *QueuedBehind) Reset() {
 	*x = QueuedBehind{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2426,7 @@ func (x *QueuedBehind) String() string {
 func (*QueuedBehind) ProtoMessage() {}
 
 func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2439,7 @@ func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
 func (*QueuedBehind) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *QueuedBehind) GetAhead() uint32 {
@@ -2348,7 +2478,7 @@ type LimitInTheWay struct {
 
 func (x *LimitInTheWay) Reset() {
 	*x = LimitInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2360,7 +2490,7 @@ func (x *LimitInTheWay) String() string {
 func (*LimitInTheWay) ProtoMessage() {}
 
 func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2373,7 +2503,7 @@ func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
 func (*LimitInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LimitInTheWay) GetLimit() *Limit {
@@ -2410,7 +2540,7 @@ type RateInTheWay struct {
 
 func (x *RateInTheWay) Reset() {
 	*x = RateInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2422,7 +2552,7 @@ func (x *RateInTheWay) String() string {
 func (*RateInTheWay) ProtoMessage() {}
 
 func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2435,7 +2565,7 @@ func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInTheWay.ProtoReflect.Descriptor instead.
 func (*RateInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RateInTheWay) GetRate() *RateInForce {
@@ -2468,7 +2598,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2480,7 +2610,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2493,7 +2623,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -2534,7 +2664,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2676,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2689,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -2611,7 +2741,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2623,7 +2753,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2636,7 +2766,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Limit) GetPermits() uint32 {
@@ -2694,7 +2824,7 @@ type Rate struct {
 
 func (x *Rate) Reset() {
 	*x = Rate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +2836,7 @@ func (x *Rate) String() string {
 func (*Rate) ProtoMessage() {}
 
 func (x *Rate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +2849,7 @@ func (x *Rate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rate.ProtoReflect.Descriptor instead.
 func (*Rate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Rate) GetPermits() uint32 {
@@ -2764,7 +2894,7 @@ type RateInForce struct {
 
 func (x *RateInForce) Reset() {
 	*x = RateInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2906,7 @@ func (x *RateInForce) String() string {
 func (*RateInForce) ProtoMessage() {}
 
 func (x *RateInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2919,7 @@ func (x *RateInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInForce.ProtoReflect.Descriptor instead.
 func (*RateInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RateInForce) GetRate() *Rate {
@@ -2853,7 +2983,7 @@ type Spent struct {
 
 func (x *Spent) Reset() {
 	*x = Spent{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2865,7 +2995,7 @@ func (x *Spent) String() string {
 func (*Spent) ProtoMessage() {}
 
 func (x *Spent) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2878,7 +3008,7 @@ func (x *Spent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spent.ProtoReflect.Descriptor instead.
 func (*Spent) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Spent) GetLockName() string {
@@ -2943,7 +3073,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2955,7 +3085,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2968,7 +3098,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -3027,7 +3157,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3039,7 +3169,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3052,7 +3182,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -3131,7 +3261,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3273,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3286,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Lock) GetName() string {
@@ -3264,7 +3394,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
 	"\alastingB\x11\n" +
-	"\x0f_status_if_lost\"\x88\x03\n" +
+	"\x0f_status_if_lost\"\xb5\x03\n" +
 	"\x05Lease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12$\n" +
@@ -3279,7 +3409,13 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\t \x01(\tR\trequestId\x12 \n" +
 	"\vprovisional\x18\n" +
-	" \x01(\bR\vprovisional\"\xd5\x02\n" +
+	" \x01(\bR\vprovisional\x12+\n" +
+	"\x04also\x18\v \x03(\v2\x17.rowlock.v1.ClaimedLockR\x04also\"\x8f\x01\n" +
+	"\vClaimedLock\x12\x1b\n" +
+	"\tlock_name\x18\x01 \x01(\tR\blockName\x12$\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
+	"\apermits\x18\x03 \x01(\rR\apermits\x12#\n" +
+	"\rfencing_token\x18\x04 \x01(\x04R\ffencingToken\"\xf2\x02\n" +
 	"\x06Ticket\x12\x1b\n" +
 	"\tticket_id\x18\x01 \x01(\tR\bticketId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12\x14\n" +
@@ -3289,7 +3425,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x124\n" +
 	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\x126\n" +
 	"\trate_wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\brateWait\x12\x12\n" +
-	"\x04pool\x18\t \x01(\tR\x04pool\"\xad\x02\n" +
+	"\x04pool\x18\t \x01(\tR\x04pool\x12\x1b\n" +
+	"\twaits_for\x18\n" +
+	" \x01(\tR\bwaitsFor\"\xca\x02\n" +
 	"\aRefusal\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12+\n" +
@@ -3298,7 +3436,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12+\n" +
-	"\x04rate\x18\a \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\"\xe3\x02\n" +
+	"\x04rate\x18\a \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x12\x1b\n" +
+	"\tlock_name\x18\b \x01(\tR\blockName\"\x80\x03\n" +
 	"\bClaimEnd\x12-\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x15.rowlock.v1.EndReasonR\x06reason\x125\n" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x19\n" +
@@ -3309,7 +3448,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\aholders\x18\a \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12:\n" +
 	"\vretry_after\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
-	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\xce\x05\n" +
+	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x1b\n" +
+	"\tlock_name\x18\n" +
+	" \x01(\tR\blockName\"\xfb\x05\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -3331,7 +3472,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\areplica\x18\x0f \x01(\tR\areplica\x12\x1d\n" +
 	"\n" +
 	"spend_only\x18\x10 \x01(\bR\tspendOnly\x12\x12\n" +
-	"\x04pool\x18\x11 \x01(\tR\x04pool\x1a9\n" +
+	"\x04pool\x18\x11 \x01(\tR\x04pool\x12+\n" +
+	"\x04also\x18\x12 \x03(\v2\x17.rowlock.v1.ClaimedLockR\x04also\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\x03\n" +
@@ -3365,7 +3507,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x05claim\x18\x01 \x01(\v2\x11.rowlock.v1.ClaimR\x05claim\"2\n" +
 	"\fPolicyChange\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\"\xf8\x03\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"\x95\x04\n" +
 	"\tWaitCause\x12.\n" +
 	"\x04held\x18\x01 \x01(\v2\x18.rowlock.v1.HeldByOthersH\x00R\x04held\x122\n" +
 	"\x06queued\x18\x02 \x01(\v2\x18.rowlock.v1.QueuedBehindH\x00R\x06queued\x121\n" +
@@ -3378,7 +3520,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x04rows\x18\b \x01(\v2\x14.rowlock.v1.RowsHeldH\x00R\x04rows\x12.\n" +
 	"\x04rate\x18\t \x01(\v2\x18.rowlock.v1.RateInTheWayH\x00R\x04rate\x12.\n" +
 	"\x04pool\x18\n" +
-	" \x01(\v2\x18.rowlock.v1.PoolInTheWayH\x00R\x04poolB\a\n" +
+	" \x01(\v2\x18.rowlock.v1.PoolInTheWayH\x00R\x04pool\x12\x1b\n" +
+	"\tlock_name\x18\v \x01(\tR\blockNameB\a\n" +
 	"\x05cause\"\xa0\x02\n" +
 	"\fPoolInTheWay\x12'\n" +
 	"\x05limit\x18\x01 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12%\n" +
@@ -3547,7 +3690,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
@@ -3557,125 +3700,129 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(LimitSource)(0),              // 5: rowlock.v1.LimitSource
 	(*LeaseTerms)(nil),            // 6: rowlock.v1.LeaseTerms
 	(*Lease)(nil),                 // 7: rowlock.v1.Lease
-	(*Ticket)(nil),                // 8: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 9: rowlock.v1.Refusal
-	(*ClaimEnd)(nil),              // 10: rowlock.v1.ClaimEnd
-	(*Claim)(nil),                 // 11: rowlock.v1.Claim
-	(*Change)(nil),                // 12: rowlock.v1.Change
-	(*LimitChange)(nil),           // 13: rowlock.v1.LimitChange
-	(*RecordChange)(nil),          // 14: rowlock.v1.RecordChange
-	(*ForcedRelease)(nil),         // 15: rowlock.v1.ForcedRelease
-	(*PolicyChange)(nil),          // 16: rowlock.v1.PolicyChange
-	(*WaitCause)(nil),             // 17: rowlock.v1.WaitCause
-	(*PoolInTheWay)(nil),          // 18: rowlock.v1.PoolInTheWay
-	(*PoolUse)(nil),               // 19: rowlock.v1.PoolUse
-	(*PoolInForce)(nil),           // 20: rowlock.v1.PoolInForce
-	(*HeldByOthers)(nil),          // 21: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 22: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 23: rowlock.v1.LimitInTheWay
-	(*RateInTheWay)(nil),          // 24: rowlock.v1.RateInTheWay
-	(*RowsHeld)(nil),              // 25: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 26: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 27: rowlock.v1.Limit
-	(*Rate)(nil),                  // 28: rowlock.v1.Rate
-	(*RateInForce)(nil),           // 29: rowlock.v1.RateInForce
-	(*Spent)(nil),                 // 30: rowlock.v1.Spent
-	(*LockRecord)(nil),            // 31: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 32: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 33: rowlock.v1.Lock
-	nil,                           // 34: rowlock.v1.LeaseTerms.LabelsEntry
-	nil,                           // 35: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 36: google.protobuf.Duration
-	(*emptypb.Empty)(nil),         // 37: google.protobuf.Empty
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
+	(*ClaimedLock)(nil),           // 8: rowlock.v1.ClaimedLock
+	(*Ticket)(nil),                // 9: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 10: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 11: rowlock.v1.ClaimEnd
+	(*Claim)(nil),                 // 12: rowlock.v1.Claim
+	(*Change)(nil),                // 13: rowlock.v1.Change
+	(*LimitChange)(nil),           // 14: rowlock.v1.LimitChange
+	(*RecordChange)(nil),          // 15: rowlock.v1.RecordChange
+	(*ForcedRelease)(nil),         // 16: rowlock.v1.ForcedRelease
+	(*PolicyChange)(nil),          // 17: rowlock.v1.PolicyChange
+	(*WaitCause)(nil),             // 18: rowlock.v1.WaitCause
+	(*PoolInTheWay)(nil),          // 19: rowlock.v1.PoolInTheWay
+	(*PoolUse)(nil),               // 20: rowlock.v1.PoolUse
+	(*PoolInForce)(nil),           // 21: rowlock.v1.PoolInForce
+	(*HeldByOthers)(nil),          // 22: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 23: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 24: rowlock.v1.LimitInTheWay
+	(*RateInTheWay)(nil),          // 25: rowlock.v1.RateInTheWay
+	(*RowsHeld)(nil),              // 26: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 27: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 28: rowlock.v1.Limit
+	(*Rate)(nil),                  // 29: rowlock.v1.Rate
+	(*RateInForce)(nil),           // 30: rowlock.v1.RateInForce
+	(*Spent)(nil),                 // 31: rowlock.v1.Spent
+	(*LockRecord)(nil),            // 32: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 33: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 34: rowlock.v1.Lock
+	nil,                           // 35: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 36: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 38: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	36, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
-	37, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
-	34, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
-	36, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
-	36, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	37, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	38, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	35, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	37, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	37, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
 	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	36, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	38, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	38, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	36, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	36, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	36, // 11: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
-	1,  // 12: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	11, // 13: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	36, // 14: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	27, // 15: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	29, // 16: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
-	2,  // 17: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
-	38, // 18: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
-	11, // 19: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
-	36, // 20: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
-	27, // 21: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
-	3,  // 22: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
-	0,  // 23: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	35, // 24: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	38, // 25: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	38, // 26: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	38, // 27: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 28: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
-	38, // 29: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	13, // 30: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
-	14, // 31: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
-	15, // 32: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
-	16, // 33: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	28, // 34: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
-	28, // 35: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
-	31, // 36: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	31, // 37: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
-	11, // 38: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	21, // 39: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	22, // 40: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	23, // 41: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	38, // 42: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	38, // 43: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	25, // 44: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	24, // 45: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
-	18, // 46: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
-	27, // 47: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
-	19, // 48: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
-	29, // 49: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	38, // 50: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
-	27, // 51: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
-	29, // 52: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
-	19, // 53: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
-	11, // 54: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	38, // 55: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	11, // 56: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	27, // 57: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	38, // 58: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	29, // 59: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	38, // 60: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
-	36, // 61: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	36, // 62: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	36, // 63: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	36, // 64: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 65: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	36, // 66: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
-	28, // 67: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
-	5,  // 68: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
-	38, // 69: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
-	38, // 70: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	32, // 71: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	38, // 72: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	38, // 73: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 74: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	27, // 75: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	11, // 76: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	11, // 77: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	31, // 78: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	29, // 79: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
-	20, // 80: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
-	81, // [81:81] is the sub-list for method output_type
-	81, // [81:81] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	37, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	39, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	39, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 9: rowlock.v1.Lease.also:type_name -> rowlock.v1.ClaimedLock
+	0,  // 10: rowlock.v1.ClaimedLock.mode:type_name -> rowlock.v1.Mode
+	37, // 11: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	37, // 12: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	37, // 13: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
+	1,  // 14: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
+	12, // 15: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	37, // 16: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	28, // 17: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	30, // 18: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
+	2,  // 19: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
+	39, // 20: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	12, // 21: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
+	37, // 22: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	28, // 23: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	3,  // 24: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
+	0,  // 25: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
+	36, // 26: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	39, // 27: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	39, // 28: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	39, // 29: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	11, // 30: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
+	8,  // 31: rowlock.v1.Claim.also:type_name -> rowlock.v1.ClaimedLock
+	39, // 32: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	14, // 33: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	15, // 34: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	16, // 35: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	17, // 36: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	29, // 37: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
+	29, // 38: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
+	32, // 39: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	32, // 40: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	12, // 41: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	22, // 42: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	23, // 43: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	24, // 44: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	39, // 45: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	39, // 46: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	26, // 47: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	25, // 48: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
+	19, // 49: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
+	28, // 50: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
+	20, // 51: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
+	30, // 52: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	39, // 53: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
+	28, // 54: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
+	30, // 55: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
+	20, // 56: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
+	12, // 57: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	39, // 58: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	12, // 59: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	28, // 60: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	39, // 61: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	30, // 62: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	39, // 63: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
+	37, // 64: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	37, // 65: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	37, // 66: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	37, // 67: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 68: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	37, // 69: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
+	29, // 70: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
+	5,  // 71: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
+	39, // 72: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	39, // 73: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	33, // 74: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	39, // 75: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	39, // 76: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 77: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	28, // 78: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	12, // 79: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	12, // 80: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	32, // 81: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	30, // 82: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	21, // 83: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
+	84, // [84:84] is the sub-list for method output_type
+	84, // [84:84] is the sub-list for method input_type
+	84, // [84:84] is the sub-list for extension type_name
+	84, // [84:84] is the sub-list for extension extendee
+	0,  // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -3687,7 +3834,7 @@ func file_rowlock_v1_lock_proto_init() {
 		(*LeaseTerms_Ttl)(nil),
 		(*LeaseTerms_NoExpiry)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[6].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[7].OneofWrappers = []any{
 		(*Change_LockName)(nil),
 		(*Change_Pattern)(nil),
 		(*Change_Pool)(nil),
@@ -3696,8 +3843,8 @@ func file_rowlock_v1_lock_proto_init() {
 		(*Change_ForcedRelease)(nil),
 		(*Change_Policy)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[7].OneofWrappers = []any{}
-	file_rowlock_v1_lock_proto_msgTypes[11].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[8].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[12].OneofWrappers = []any{
 		(*WaitCause_Held)(nil),
 		(*WaitCause_Queued)(nil),
 		(*WaitCause_Limit)(nil),
@@ -3709,14 +3856,14 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_Rate)(nil),
 		(*WaitCause_Pool)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[25].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[26].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

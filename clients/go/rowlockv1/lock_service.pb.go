@@ -127,7 +127,14 @@ type AcquireRequest struct {
 	// and it may be for more permits than the limit. A repeated call with the same request_id is answered with the same Spent, so
 	// nobody pays twice. A waiter that died before it heard of its grant has paid, and its repeated call finds that out. Allowed
 	// without a rate, too.
-	SpendOnly     bool `protobuf:"varint,8,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	SpendOnly bool `protobuf:"varint,8,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	// Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+	// fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+	// locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+	// holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+	// locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+	// call must name the same locks in the same order.
+	Also          []*WantedLock `protobuf:"bytes,9,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -229,6 +236,13 @@ func (x *AcquireRequest) GetSpendOnly() bool {
 	return false
 }
 
+func (x *AcquireRequest) GetAlso() []*WantedLock {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
 type isAcquireRequest_WhenBusy interface {
 	isAcquireRequest_WhenBusy()
 }
@@ -249,6 +263,70 @@ func (*AcquireRequest_Wait) isAcquireRequest_WhenBusy() {}
 
 func (*AcquireRequest_Enqueue) isAcquireRequest_WhenBusy() {}
 
+// A further lock of a claim for several.
+type WantedLock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The mode; unspecified means MODE_PERMIT.
+	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
+	// Permits to take; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
+	Permits       uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WantedLock) Reset() {
+	*x = WantedLock{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WantedLock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WantedLock) ProtoMessage() {}
+
+func (x *WantedLock) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WantedLock.ProtoReflect.Descriptor instead.
+func (*WantedLock) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *WantedLock) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WantedLock) GetMode() Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return Mode_MODE_UNSPECIFIED
+}
+
+func (x *WantedLock) GetPermits() uint32 {
+	if x != nil {
+		return x.Permits
+	}
+	return 0
+}
+
 // How to wait.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -260,7 +338,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -272,7 +350,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -285,7 +363,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{1}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Wait) GetMaxWait() *durationpb.Duration {
@@ -314,7 +392,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +404,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +417,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{2}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *AcquireResponse) GetOutcome() isAcquireResponse_Outcome {
@@ -451,7 +529,7 @@ type WaitInQueueRequest struct {
 
 func (x *WaitInQueueRequest) Reset() {
 	*x = WaitInQueueRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +541,7 @@ func (x *WaitInQueueRequest) String() string {
 func (*WaitInQueueRequest) ProtoMessage() {}
 
 func (x *WaitInQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +554,7 @@ func (x *WaitInQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitInQueueRequest.ProtoReflect.Descriptor instead.
 func (*WaitInQueueRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{3}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WaitInQueueRequest) GetTarget() isWaitInQueueRequest_Target {
@@ -546,14 +624,16 @@ type QueueRequest struct {
 	// See Wait.
 	MaxWait *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
 	// See AcquireRequest.
-	SpendOnly     bool `protobuf:"varint,7,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	SpendOnly bool `protobuf:"varint,7,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
+	// See AcquireRequest.
+	Also          []*WantedLock `protobuf:"bytes,8,rep,name=also,proto3" json:"also,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueueRequest) Reset() {
 	*x = QueueRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +645,7 @@ func (x *QueueRequest) String() string {
 func (*QueueRequest) ProtoMessage() {}
 
 func (x *QueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +658,7 @@ func (x *QueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRequest.ProtoReflect.Descriptor instead.
 func (*QueueRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *QueueRequest) GetName() string {
@@ -630,6 +710,13 @@ func (x *QueueRequest) GetSpendOnly() bool {
 	return false
 }
 
+func (x *QueueRequest) GetAlso() []*WantedLock {
+	if x != nil {
+		return x.Also
+	}
+	return nil
+}
+
 // One step of a wait.
 type WaitInQueueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -649,7 +736,7 @@ type WaitInQueueResponse struct {
 
 func (x *WaitInQueueResponse) Reset() {
 	*x = WaitInQueueResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +748,7 @@ func (x *WaitInQueueResponse) String() string {
 func (*WaitInQueueResponse) ProtoMessage() {}
 
 func (x *WaitInQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +761,7 @@ func (x *WaitInQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitInQueueResponse.ProtoReflect.Descriptor instead.
 func (*WaitInQueueResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WaitInQueueResponse) GetUpdate() isWaitInQueueResponse_Update {
@@ -783,7 +870,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +882,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +895,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RenewRequest) GetLeaseId() string {
@@ -836,7 +923,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +935,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +948,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RenewResponse) GetLease() *Lease {
@@ -889,7 +976,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +988,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +1001,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReleaseRequest) GetLeaseId() string {
@@ -956,7 +1043,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1055,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1068,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReleaseResponse) GetReleased() bool {
@@ -1026,7 +1113,7 @@ type SetLimitRequest struct {
 
 func (x *SetLimitRequest) Reset() {
 	*x = SetLimitRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1038,7 +1125,7 @@ func (x *SetLimitRequest) String() string {
 func (*SetLimitRequest) ProtoMessage() {}
 
 func (x *SetLimitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1051,7 +1138,7 @@ func (x *SetLimitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetLimitRequest) GetTarget() isSetLimitRequest_Target {
@@ -1250,7 +1337,7 @@ type SetLimitResponse struct {
 
 func (x *SetLimitResponse) Reset() {
 	*x = SetLimitResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1349,7 @@ func (x *SetLimitResponse) String() string {
 func (*SetLimitResponse) ProtoMessage() {}
 
 func (x *SetLimitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1362,7 @@ func (x *SetLimitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetLimitResponse) GetLimit() uint32 {
@@ -1352,7 +1439,7 @@ type GetLockRequest struct {
 
 func (x *GetLockRequest) Reset() {
 	*x = GetLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1451,7 @@ func (x *GetLockRequest) String() string {
 func (*GetLockRequest) ProtoMessage() {}
 
 func (x *GetLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1464,7 @@ func (x *GetLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLockRequest.ProtoReflect.Descriptor instead.
 func (*GetLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetLockRequest) GetName() string {
@@ -1398,7 +1485,7 @@ type GetLockResponse struct {
 
 func (x *GetLockResponse) Reset() {
 	*x = GetLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1497,7 @@ func (x *GetLockResponse) String() string {
 func (*GetLockResponse) ProtoMessage() {}
 
 func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1510,7 @@ func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLockResponse.ProtoReflect.Descriptor instead.
 func (*GetLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetLockResponse) GetLock() *Lock {
@@ -1454,7 +1541,7 @@ type ListLocksRequest struct {
 
 func (x *ListLocksRequest) Reset() {
 	*x = ListLocksRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1553,7 @@ func (x *ListLocksRequest) String() string {
 func (*ListLocksRequest) ProtoMessage() {}
 
 func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1566,7 @@ func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksRequest.ProtoReflect.Descriptor instead.
 func (*ListLocksRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListLocksRequest) GetPrefix() string {
@@ -1530,7 +1617,7 @@ type ListLocksResponse struct {
 
 func (x *ListLocksResponse) Reset() {
 	*x = ListLocksResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1542,7 +1629,7 @@ func (x *ListLocksResponse) String() string {
 func (*ListLocksResponse) ProtoMessage() {}
 
 func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1555,7 +1642,7 @@ func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksResponse.ProtoReflect.Descriptor instead.
 func (*ListLocksResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListLocksResponse) GetLocks() []*Lock {
@@ -1583,7 +1670,7 @@ type WatchLocksRequest struct {
 
 func (x *WatchLocksRequest) Reset() {
 	*x = WatchLocksRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1682,7 @@ func (x *WatchLocksRequest) String() string {
 func (*WatchLocksRequest) ProtoMessage() {}
 
 func (x *WatchLocksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1695,7 @@ func (x *WatchLocksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLocksRequest.ProtoReflect.Descriptor instead.
 func (*WatchLocksRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchLocksRequest) GetPrefix() string {
@@ -1637,7 +1724,7 @@ type WatchLocksResponse struct {
 
 func (x *WatchLocksResponse) Reset() {
 	*x = WatchLocksResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1736,7 @@ func (x *WatchLocksResponse) String() string {
 func (*WatchLocksResponse) ProtoMessage() {}
 
 func (x *WatchLocksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1749,7 @@ func (x *WatchLocksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLocksResponse.ProtoReflect.Descriptor instead.
 func (*WatchLocksResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchLocksResponse) GetBeganAnew() bool {
@@ -1709,7 +1796,7 @@ type ListLimitsRequest struct {
 
 func (x *ListLimitsRequest) Reset() {
 	*x = ListLimitsRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1808,7 @@ func (x *ListLimitsRequest) String() string {
 func (*ListLimitsRequest) ProtoMessage() {}
 
 func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1821,7 @@ func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsRequest.ProtoReflect.Descriptor instead.
 func (*ListLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListLimitsRequest) GetPrefix() string {
@@ -1787,7 +1874,7 @@ type LimitSetting struct {
 
 func (x *LimitSetting) Reset() {
 	*x = LimitSetting{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1886,7 @@ func (x *LimitSetting) String() string {
 func (*LimitSetting) ProtoMessage() {}
 
 func (x *LimitSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1899,7 @@ func (x *LimitSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSetting.ProtoReflect.Descriptor instead.
 func (*LimitSetting) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LimitSetting) GetTarget() isLimitSetting_Target {
@@ -1929,7 +2016,7 @@ type ListLimitsResponse struct {
 
 func (x *ListLimitsResponse) Reset() {
 	*x = ListLimitsResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2028,7 @@ func (x *ListLimitsResponse) String() string {
 func (*ListLimitsResponse) ProtoMessage() {}
 
 func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2041,7 @@ func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsResponse.ProtoReflect.Descriptor instead.
 func (*ListLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListLimitsResponse) GetLimits() []*LimitSetting {
@@ -2006,7 +2093,7 @@ type ListClaimsRequest struct {
 
 func (x *ListClaimsRequest) Reset() {
 	*x = ListClaimsRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2105,7 @@ func (x *ListClaimsRequest) String() string {
 func (*ListClaimsRequest) ProtoMessage() {}
 
 func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2118,7 @@ func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsRequest.ProtoReflect.Descriptor instead.
 func (*ListClaimsRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListClaimsRequest) GetLocks() isListClaimsRequest_Locks {
@@ -2169,7 +2256,7 @@ type HeldAt struct {
 
 func (x *HeldAt) Reset() {
 	*x = HeldAt{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2268,7 @@ func (x *HeldAt) String() string {
 func (*HeldAt) ProtoMessage() {}
 
 func (x *HeldAt) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2281,7 @@ func (x *HeldAt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldAt.ProtoReflect.Descriptor instead.
 func (*HeldAt) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HeldAt) GetLockName() string {
@@ -2231,7 +2318,7 @@ type ListClaimsResponse struct {
 
 func (x *ListClaimsResponse) Reset() {
 	*x = ListClaimsResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2330,7 @@ func (x *ListClaimsResponse) String() string {
 func (*ListClaimsResponse) ProtoMessage() {}
 
 func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2343,7 @@ func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsResponse.ProtoReflect.Descriptor instead.
 func (*ListClaimsResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListClaimsResponse) GetClaims() []*Claim {
@@ -2315,7 +2402,7 @@ type ListChangesRequest struct {
 
 func (x *ListChangesRequest) Reset() {
 	*x = ListChangesRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2414,7 @@ func (x *ListChangesRequest) String() string {
 func (*ListChangesRequest) ProtoMessage() {}
 
 func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2427,7 @@ func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesRequest.ProtoReflect.Descriptor instead.
 func (*ListChangesRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListChangesRequest) GetLocks() isListChangesRequest_Locks {
@@ -2446,7 +2533,7 @@ type ListChangesResponse struct {
 
 func (x *ListChangesResponse) Reset() {
 	*x = ListChangesResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2545,7 @@ func (x *ListChangesResponse) String() string {
 func (*ListChangesResponse) ProtoMessage() {}
 
 func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2558,7 @@ func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesResponse.ProtoReflect.Descriptor instead.
 func (*ListChangesResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListChangesResponse) GetChanges() []*Change {
@@ -2519,7 +2606,7 @@ type ExplainWaitRequest struct {
 
 func (x *ExplainWaitRequest) Reset() {
 	*x = ExplainWaitRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2618,7 @@ func (x *ExplainWaitRequest) String() string {
 func (*ExplainWaitRequest) ProtoMessage() {}
 
 func (x *ExplainWaitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2631,7 @@ func (x *ExplainWaitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWaitRequest.ProtoReflect.Descriptor instead.
 func (*ExplainWaitRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExplainWaitRequest) GetTarget() isExplainWaitRequest_Target {
@@ -2627,7 +2714,7 @@ type ExplainWaitResponse struct {
 
 func (x *ExplainWaitResponse) Reset() {
 	*x = ExplainWaitResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2726,7 @@ func (x *ExplainWaitResponse) String() string {
 func (*ExplainWaitResponse) ProtoMessage() {}
 
 func (x *ExplainWaitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2739,7 @@ func (x *ExplainWaitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWaitResponse.ProtoReflect.Descriptor instead.
 func (*ExplainWaitResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExplainWaitResponse) GetLock() *Lock {
@@ -2703,7 +2790,7 @@ type ClaimReference struct {
 
 func (x *ClaimReference) Reset() {
 	*x = ClaimReference{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +2802,7 @@ func (x *ClaimReference) String() string {
 func (*ClaimReference) ProtoMessage() {}
 
 func (x *ClaimReference) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +2815,7 @@ func (x *ClaimReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimReference.ProtoReflect.Descriptor instead.
 func (*ClaimReference) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ClaimReference) GetLockName() string {
@@ -2763,7 +2850,7 @@ type ForceReleaseRequest struct {
 
 func (x *ForceReleaseRequest) Reset() {
 	*x = ForceReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2862,7 @@ func (x *ForceReleaseRequest) String() string {
 func (*ForceReleaseRequest) ProtoMessage() {}
 
 func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2875,7 @@ func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ForceReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ForceReleaseRequest) GetTarget() isForceReleaseRequest_Target {
@@ -2857,7 +2944,7 @@ type ForceReleaseResponse struct {
 
 func (x *ForceReleaseResponse) Reset() {
 	*x = ForceReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2869,7 +2956,7 @@ func (x *ForceReleaseResponse) String() string {
 func (*ForceReleaseResponse) ProtoMessage() {}
 
 func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2882,7 +2969,7 @@ func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ForceReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ForceReleaseResponse) GetEnded() []*Claim {
@@ -2931,7 +3018,7 @@ type UpdateRecordRequest struct {
 
 func (x *UpdateRecordRequest) Reset() {
 	*x = UpdateRecordRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +3030,7 @@ func (x *UpdateRecordRequest) String() string {
 func (*UpdateRecordRequest) ProtoMessage() {}
 
 func (x *UpdateRecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +3043,7 @@ func (x *UpdateRecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRecordRequest.ProtoReflect.Descriptor instead.
 func (*UpdateRecordRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UpdateRecordRequest) GetName() string {
@@ -3102,7 +3189,7 @@ type UpdateRecordResponse struct {
 
 func (x *UpdateRecordResponse) Reset() {
 	*x = UpdateRecordResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3114,7 +3201,7 @@ func (x *UpdateRecordResponse) String() string {
 func (*UpdateRecordResponse) ProtoMessage() {}
 
 func (x *UpdateRecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3127,7 +3214,7 @@ func (x *UpdateRecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRecordResponse.ProtoReflect.Descriptor instead.
 func (*UpdateRecordResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UpdateRecordResponse) GetRecord() *LockRecord {
@@ -3153,7 +3240,7 @@ type DeleteRecordRequest struct {
 
 func (x *DeleteRecordRequest) Reset() {
 	*x = DeleteRecordRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3252,7 @@ func (x *DeleteRecordRequest) String() string {
 func (*DeleteRecordRequest) ProtoMessage() {}
 
 func (x *DeleteRecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3265,7 @@ func (x *DeleteRecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecordRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecordRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteRecordRequest) GetName() string {
@@ -3213,7 +3300,7 @@ type DeleteRecordResponse struct {
 
 func (x *DeleteRecordResponse) Reset() {
 	*x = DeleteRecordResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3225,7 +3312,7 @@ func (x *DeleteRecordResponse) String() string {
 func (*DeleteRecordResponse) ProtoMessage() {}
 
 func (x *DeleteRecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3238,7 +3325,7 @@ func (x *DeleteRecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecordResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecordResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteRecordResponse) GetDeleted() bool {
@@ -3283,7 +3370,7 @@ type CaptureRequest struct {
 
 func (x *CaptureRequest) Reset() {
 	*x = CaptureRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3382,7 @@ func (x *CaptureRequest) String() string {
 func (*CaptureRequest) ProtoMessage() {}
 
 func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3395,7 @@ func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
 func (*CaptureRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CaptureRequest) GetFrom() isCaptureRequest_From {
@@ -3393,7 +3480,7 @@ type LockNames struct {
 
 func (x *LockNames) Reset() {
 	*x = LockNames{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3405,7 +3492,7 @@ func (x *LockNames) String() string {
 func (*LockNames) ProtoMessage() {}
 
 func (x *LockNames) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3418,7 +3505,7 @@ func (x *LockNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockNames.ProtoReflect.Descriptor instead.
 func (*LockNames) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *LockNames) GetNames() []string {
@@ -3445,7 +3532,7 @@ type CaptureResponse struct {
 
 func (x *CaptureResponse) Reset() {
 	*x = CaptureResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3457,7 +3544,7 @@ func (x *CaptureResponse) String() string {
 func (*CaptureResponse) ProtoMessage() {}
 
 func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3470,7 +3557,7 @@ func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
 func (*CaptureResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CaptureResponse) GetLeases() []*Lease {
@@ -3512,7 +3599,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3524,7 +3611,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3537,7 +3624,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -3575,7 +3662,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3674,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3687,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -3657,7 +3744,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3756,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3769,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -4017,7 +4104,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4029,7 +4116,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4042,7 +4129,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -4065,7 +4152,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4164,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4177,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -4116,7 +4203,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +4215,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4141,7 +4228,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -4212,7 +4299,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4311,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4324,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{44}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -4305,7 +4392,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4317,7 +4404,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4330,7 +4417,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{45}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -4418,7 +4505,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4430,7 +4517,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4443,7 +4530,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{46}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -4783,7 +4870,7 @@ type LostLease struct {
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4795,7 +4882,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4808,7 +4895,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{47}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -4837,7 +4924,7 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\xb3\x02\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\xdf\x02\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -4848,8 +4935,14 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x04wait\x18\x06 \x01(\v2\x10.rowlock.v1.WaitH\x00R\x04wait\x12,\n" +
 	"\aenqueue\x18\a \x01(\v2\x10.rowlock.v1.WaitH\x00R\aenqueue\x12\x1d\n" +
 	"\n" +
-	"spend_only\x18\b \x01(\bR\tspendOnlyB\v\n" +
-	"\twhen_busy\"<\n" +
+	"spend_only\x18\b \x01(\bR\tspendOnly\x12*\n" +
+	"\x04also\x18\t \x03(\v2\x16.rowlock.v1.WantedLockR\x04alsoB\v\n" +
+	"\twhen_busy\"`\n" +
+	"\n" +
+	"WantedLock\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
+	"\apermits\x18\x03 \x01(\rR\apermits\"<\n" +
 	"\x04Wait\x124\n" +
 	"\bmax_wait\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xff\x01\n" +
 	"\x0fAcquireResponse\x12)\n" +
@@ -4863,7 +4956,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x18.rowlock.v1.QueueRequestH\x00R\arequest\x12\x1d\n" +
 	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x12I\n" +
 	"\x13min_update_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x11minUpdateIntervalB\b\n" +
-	"\x06target\"\x84\x02\n" +
+	"\x06target\"\xb0\x02\n" +
 	"\fQueueRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -4873,7 +4966,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x124\n" +
 	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12\x1d\n" +
 	"\n" +
-	"spend_only\x18\a \x01(\bR\tspendOnly\"\x8a\x02\n" +
+	"spend_only\x18\a \x01(\bR\tspendOnly\x12*\n" +
+	"\x04also\x18\b \x03(\v2\x16.rowlock.v1.WantedLockR\x04also\"\x8a\x02\n" +
 	"\x13WaitInQueueResponse\x120\n" +
 	"\bposition\x18\x01 \x01(\v2\x12.rowlock.v1.TicketH\x00R\bposition\x12-\n" +
 	"\agranted\x18\x02 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\agranted\x12/\n" +
@@ -5211,241 +5305,245 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
 	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
-	(*Wait)(nil),                  // 2: rowlock.v1.Wait
-	(*AcquireResponse)(nil),       // 3: rowlock.v1.AcquireResponse
-	(*WaitInQueueRequest)(nil),    // 4: rowlock.v1.WaitInQueueRequest
-	(*QueueRequest)(nil),          // 5: rowlock.v1.QueueRequest
-	(*WaitInQueueResponse)(nil),   // 6: rowlock.v1.WaitInQueueResponse
-	(*RenewRequest)(nil),          // 7: rowlock.v1.RenewRequest
-	(*RenewResponse)(nil),         // 8: rowlock.v1.RenewResponse
-	(*ReleaseRequest)(nil),        // 9: rowlock.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 10: rowlock.v1.ReleaseResponse
-	(*SetLimitRequest)(nil),       // 11: rowlock.v1.SetLimitRequest
-	(*SetLimitResponse)(nil),      // 12: rowlock.v1.SetLimitResponse
-	(*GetLockRequest)(nil),        // 13: rowlock.v1.GetLockRequest
-	(*GetLockResponse)(nil),       // 14: rowlock.v1.GetLockResponse
-	(*ListLocksRequest)(nil),      // 15: rowlock.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),     // 16: rowlock.v1.ListLocksResponse
-	(*WatchLocksRequest)(nil),     // 17: rowlock.v1.WatchLocksRequest
-	(*WatchLocksResponse)(nil),    // 18: rowlock.v1.WatchLocksResponse
-	(*ListLimitsRequest)(nil),     // 19: rowlock.v1.ListLimitsRequest
-	(*LimitSetting)(nil),          // 20: rowlock.v1.LimitSetting
-	(*ListLimitsResponse)(nil),    // 21: rowlock.v1.ListLimitsResponse
-	(*ListClaimsRequest)(nil),     // 22: rowlock.v1.ListClaimsRequest
-	(*HeldAt)(nil),                // 23: rowlock.v1.HeldAt
-	(*ListClaimsResponse)(nil),    // 24: rowlock.v1.ListClaimsResponse
-	(*ListChangesRequest)(nil),    // 25: rowlock.v1.ListChangesRequest
-	(*ListChangesResponse)(nil),   // 26: rowlock.v1.ListChangesResponse
-	(*ExplainWaitRequest)(nil),    // 27: rowlock.v1.ExplainWaitRequest
-	(*ExplainWaitResponse)(nil),   // 28: rowlock.v1.ExplainWaitResponse
-	(*ClaimReference)(nil),        // 29: rowlock.v1.ClaimReference
-	(*ForceReleaseRequest)(nil),   // 30: rowlock.v1.ForceReleaseRequest
-	(*ForceReleaseResponse)(nil),  // 31: rowlock.v1.ForceReleaseResponse
-	(*UpdateRecordRequest)(nil),   // 32: rowlock.v1.UpdateRecordRequest
-	(*UpdateRecordResponse)(nil),  // 33: rowlock.v1.UpdateRecordResponse
-	(*DeleteRecordRequest)(nil),   // 34: rowlock.v1.DeleteRecordRequest
-	(*DeleteRecordResponse)(nil),  // 35: rowlock.v1.DeleteRecordResponse
-	(*CaptureRequest)(nil),        // 36: rowlock.v1.CaptureRequest
-	(*LockNames)(nil),             // 37: rowlock.v1.LockNames
-	(*CaptureResponse)(nil),       // 38: rowlock.v1.CaptureResponse
-	(*SessionRequest)(nil),        // 39: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),           // 40: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),        // 41: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),           // 42: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),         // 43: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),          // 44: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),       // 45: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),         // 46: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),         // 47: rowlock.v1.SessionResult
-	(*LostLease)(nil),             // 48: rowlock.v1.LostLease
-	nil,                           // 49: rowlock.v1.ListClaimsRequest.LabelsEntry
-	nil,                           // 50: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                     // 51: rowlock.v1.Mode
-	(*LeaseTerms)(nil),            // 52: rowlock.v1.LeaseTerms
-	(*durationpb.Duration)(nil),   // 53: google.protobuf.Duration
-	(*Lease)(nil),                 // 54: rowlock.v1.Lease
-	(*Ticket)(nil),                // 55: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 56: rowlock.v1.Refusal
-	(*ClaimEnd)(nil),              // 57: rowlock.v1.ClaimEnd
-	(*Spent)(nil),                 // 58: rowlock.v1.Spent
-	(*emptypb.Empty)(nil),         // 59: google.protobuf.Empty
-	(*Rate)(nil),                  // 60: rowlock.v1.Rate
-	(*Lock)(nil),                  // 61: rowlock.v1.Lock
-	(*PoolUse)(nil),               // 62: rowlock.v1.PoolUse
-	(ClaimState)(0),               // 63: rowlock.v1.ClaimState
-	(EndReason)(0),                // 64: rowlock.v1.EndReason
-	(*timestamppb.Timestamp)(nil), // 65: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 66: rowlock.v1.Claim
-	(ChangeKind)(0),               // 67: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 68: rowlock.v1.Change
-	(*WaitCause)(nil),             // 69: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 70: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 71: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 72: google.rpc.Status
+	(*WantedLock)(nil),            // 2: rowlock.v1.WantedLock
+	(*Wait)(nil),                  // 3: rowlock.v1.Wait
+	(*AcquireResponse)(nil),       // 4: rowlock.v1.AcquireResponse
+	(*WaitInQueueRequest)(nil),    // 5: rowlock.v1.WaitInQueueRequest
+	(*QueueRequest)(nil),          // 6: rowlock.v1.QueueRequest
+	(*WaitInQueueResponse)(nil),   // 7: rowlock.v1.WaitInQueueResponse
+	(*RenewRequest)(nil),          // 8: rowlock.v1.RenewRequest
+	(*RenewResponse)(nil),         // 9: rowlock.v1.RenewResponse
+	(*ReleaseRequest)(nil),        // 10: rowlock.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 11: rowlock.v1.ReleaseResponse
+	(*SetLimitRequest)(nil),       // 12: rowlock.v1.SetLimitRequest
+	(*SetLimitResponse)(nil),      // 13: rowlock.v1.SetLimitResponse
+	(*GetLockRequest)(nil),        // 14: rowlock.v1.GetLockRequest
+	(*GetLockResponse)(nil),       // 15: rowlock.v1.GetLockResponse
+	(*ListLocksRequest)(nil),      // 16: rowlock.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),     // 17: rowlock.v1.ListLocksResponse
+	(*WatchLocksRequest)(nil),     // 18: rowlock.v1.WatchLocksRequest
+	(*WatchLocksResponse)(nil),    // 19: rowlock.v1.WatchLocksResponse
+	(*ListLimitsRequest)(nil),     // 20: rowlock.v1.ListLimitsRequest
+	(*LimitSetting)(nil),          // 21: rowlock.v1.LimitSetting
+	(*ListLimitsResponse)(nil),    // 22: rowlock.v1.ListLimitsResponse
+	(*ListClaimsRequest)(nil),     // 23: rowlock.v1.ListClaimsRequest
+	(*HeldAt)(nil),                // 24: rowlock.v1.HeldAt
+	(*ListClaimsResponse)(nil),    // 25: rowlock.v1.ListClaimsResponse
+	(*ListChangesRequest)(nil),    // 26: rowlock.v1.ListChangesRequest
+	(*ListChangesResponse)(nil),   // 27: rowlock.v1.ListChangesResponse
+	(*ExplainWaitRequest)(nil),    // 28: rowlock.v1.ExplainWaitRequest
+	(*ExplainWaitResponse)(nil),   // 29: rowlock.v1.ExplainWaitResponse
+	(*ClaimReference)(nil),        // 30: rowlock.v1.ClaimReference
+	(*ForceReleaseRequest)(nil),   // 31: rowlock.v1.ForceReleaseRequest
+	(*ForceReleaseResponse)(nil),  // 32: rowlock.v1.ForceReleaseResponse
+	(*UpdateRecordRequest)(nil),   // 33: rowlock.v1.UpdateRecordRequest
+	(*UpdateRecordResponse)(nil),  // 34: rowlock.v1.UpdateRecordResponse
+	(*DeleteRecordRequest)(nil),   // 35: rowlock.v1.DeleteRecordRequest
+	(*DeleteRecordResponse)(nil),  // 36: rowlock.v1.DeleteRecordResponse
+	(*CaptureRequest)(nil),        // 37: rowlock.v1.CaptureRequest
+	(*LockNames)(nil),             // 38: rowlock.v1.LockNames
+	(*CaptureResponse)(nil),       // 39: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 40: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 41: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 42: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 43: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 44: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 45: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 46: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 47: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 48: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 49: rowlock.v1.LostLease
+	nil,                           // 50: rowlock.v1.ListClaimsRequest.LabelsEntry
+	nil,                           // 51: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 52: rowlock.v1.Mode
+	(*LeaseTerms)(nil),            // 53: rowlock.v1.LeaseTerms
+	(*durationpb.Duration)(nil),   // 54: google.protobuf.Duration
+	(*Lease)(nil),                 // 55: rowlock.v1.Lease
+	(*Ticket)(nil),                // 56: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 57: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 58: rowlock.v1.ClaimEnd
+	(*Spent)(nil),                 // 59: rowlock.v1.Spent
+	(*emptypb.Empty)(nil),         // 60: google.protobuf.Empty
+	(*Rate)(nil),                  // 61: rowlock.v1.Rate
+	(*Lock)(nil),                  // 62: rowlock.v1.Lock
+	(*PoolUse)(nil),               // 63: rowlock.v1.PoolUse
+	(ClaimState)(0),               // 64: rowlock.v1.ClaimState
+	(EndReason)(0),                // 65: rowlock.v1.EndReason
+	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 67: rowlock.v1.Claim
+	(ChangeKind)(0),               // 68: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 69: rowlock.v1.Change
+	(*WaitCause)(nil),             // 70: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 71: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 72: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 73: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	51,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	52,  // 1: rowlock.v1.AcquireRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	2,   // 2: rowlock.v1.AcquireRequest.wait:type_name -> rowlock.v1.Wait
-	2,   // 3: rowlock.v1.AcquireRequest.enqueue:type_name -> rowlock.v1.Wait
-	53,  // 4: rowlock.v1.Wait.max_wait:type_name -> google.protobuf.Duration
-	54,  // 5: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	55,  // 6: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	56,  // 7: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
-	57,  // 8: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	58,  // 9: rowlock.v1.AcquireResponse.spent:type_name -> rowlock.v1.Spent
-	5,   // 10: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
-	53,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	51,  // 12: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
-	52,  // 13: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	53,  // 14: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
-	55,  // 15: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	54,  // 16: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	56,  // 17: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
-	57,  // 18: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	58,  // 19: rowlock.v1.WaitInQueueResponse.spent:type_name -> rowlock.v1.Spent
-	53,  // 20: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	54,  // 21: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	53,  // 22: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	59,  // 23: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
-	60,  // 24: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
-	59,  // 25: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
-	60,  // 26: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
-	61,  // 27: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 28: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	61,  // 29: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	61,  // 30: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	60,  // 31: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
-	62,  // 32: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
-	20,  // 33: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	23,  // 34: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
-	49,  // 35: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	63,  // 36: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	64,  // 37: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
-	65,  // 38: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	65,  // 39: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	65,  // 40: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
-	66,  // 41: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	65,  // 42: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	65,  // 43: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	67,  // 44: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	65,  // 45: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	65,  // 46: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	68,  // 47: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	65,  // 48: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	65,  // 49: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	29,  // 50: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	61,  // 51: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	66,  // 52: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	69,  // 53: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	70,  // 54: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	29,  // 55: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	66,  // 56: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	65,  // 57: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	53,  // 58: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	59,  // 59: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	59,  // 60: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	71,  // 61: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	37,  // 62: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	52,  // 63: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	53,  // 64: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	54,  // 65: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	53,  // 66: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	40,  // 67: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	41,  // 68: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	50,  // 69: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	53,  // 70: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 71: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	4,   // 72: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	7,   // 73: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	42,  // 74: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	9,   // 75: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	36,  // 76: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	11,  // 77: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	32,  // 78: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	34,  // 79: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	30,  // 80: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	13,  // 81: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	15,  // 82: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	19,  // 83: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	22,  // 84: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	25,  // 85: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	27,  // 86: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	17,  // 87: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	7,   // 88: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	44,  // 89: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	54,  // 90: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	72,  // 91: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	46,  // 92: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	47,  // 93: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	48,  // 94: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	54,  // 95: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	53,  // 96: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	53,  // 97: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	53,  // 98: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	72,  // 99: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	72,  // 100: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	3,   // 101: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	6,   // 102: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	8,   // 103: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	43,  // 104: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	10,  // 105: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	38,  // 106: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	12,  // 107: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	33,  // 108: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	35,  // 109: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	31,  // 110: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	14,  // 111: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	16,  // 112: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	21,  // 113: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	24,  // 114: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	26,  // 115: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	28,  // 116: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	18,  // 117: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	57,  // 118: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
-	1,   // 119: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	4,   // 120: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	7,   // 121: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	9,   // 122: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	11,  // 123: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	13,  // 124: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	15,  // 125: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	19,  // 126: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	22,  // 127: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	25,  // 128: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	27,  // 129: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	17,  // 130: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	30,  // 131: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	32,  // 132: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	36,  // 133: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	34,  // 134: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	39,  // 135: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	3,   // 136: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	6,   // 137: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	8,   // 138: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	10,  // 139: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	12,  // 140: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	14,  // 141: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	16,  // 142: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	21,  // 143: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	24,  // 144: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	26,  // 145: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	28,  // 146: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	18,  // 147: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	31,  // 148: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	33,  // 149: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	38,  // 150: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	35,  // 151: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	45,  // 152: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	136, // [136:153] is the sub-list for method output_type
-	119, // [119:136] is the sub-list for method input_type
-	119, // [119:119] is the sub-list for extension type_name
-	119, // [119:119] is the sub-list for extension extendee
-	0,   // [0:119] is the sub-list for field type_name
+	52,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	53,  // 1: rowlock.v1.AcquireRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	3,   // 2: rowlock.v1.AcquireRequest.wait:type_name -> rowlock.v1.Wait
+	3,   // 3: rowlock.v1.AcquireRequest.enqueue:type_name -> rowlock.v1.Wait
+	2,   // 4: rowlock.v1.AcquireRequest.also:type_name -> rowlock.v1.WantedLock
+	52,  // 5: rowlock.v1.WantedLock.mode:type_name -> rowlock.v1.Mode
+	54,  // 6: rowlock.v1.Wait.max_wait:type_name -> google.protobuf.Duration
+	55,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	56,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	57,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	58,  // 10: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	59,  // 11: rowlock.v1.AcquireResponse.spent:type_name -> rowlock.v1.Spent
+	6,   // 12: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
+	54,  // 13: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	52,  // 14: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
+	53,  // 15: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	54,  // 16: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
+	2,   // 17: rowlock.v1.QueueRequest.also:type_name -> rowlock.v1.WantedLock
+	56,  // 18: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	55,  // 19: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	57,  // 20: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
+	58,  // 21: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	59,  // 22: rowlock.v1.WaitInQueueResponse.spent:type_name -> rowlock.v1.Spent
+	54,  // 23: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	55,  // 24: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	54,  // 25: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	60,  // 26: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
+	61,  // 27: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
+	60,  // 28: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
+	61,  // 29: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
+	62,  // 30: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 31: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	62,  // 32: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	62,  // 33: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	61,  // 34: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
+	63,  // 35: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
+	21,  // 36: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	24,  // 37: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	50,  // 38: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	64,  // 39: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	65,  // 40: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	66,  // 41: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	66,  // 42: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	66,  // 43: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	67,  // 44: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	66,  // 45: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	66,  // 46: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	68,  // 47: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	66,  // 48: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	66,  // 49: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	69,  // 50: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	66,  // 51: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	66,  // 52: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	30,  // 53: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	62,  // 54: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	67,  // 55: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	70,  // 56: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	71,  // 57: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	30,  // 58: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	67,  // 59: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	66,  // 60: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	54,  // 61: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	60,  // 62: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	60,  // 63: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	72,  // 64: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	38,  // 65: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	53,  // 66: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	54,  // 67: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	55,  // 68: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	54,  // 69: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	41,  // 70: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	42,  // 71: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	51,  // 72: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	54,  // 73: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 74: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	5,   // 75: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	8,   // 76: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	43,  // 77: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	10,  // 78: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	37,  // 79: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	12,  // 80: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	33,  // 81: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	35,  // 82: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	31,  // 83: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	14,  // 84: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	16,  // 85: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	20,  // 86: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	23,  // 87: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	26,  // 88: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	28,  // 89: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	18,  // 90: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	8,   // 91: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	45,  // 92: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	55,  // 93: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	73,  // 94: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	47,  // 95: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	48,  // 96: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	49,  // 97: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	55,  // 98: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	54,  // 99: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	54,  // 100: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	54,  // 101: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	73,  // 102: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	73,  // 103: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	4,   // 104: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	7,   // 105: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	9,   // 106: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	44,  // 107: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	11,  // 108: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	39,  // 109: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	13,  // 110: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	34,  // 111: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	36,  // 112: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	32,  // 113: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	15,  // 114: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	17,  // 115: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	22,  // 116: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	25,  // 117: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	27,  // 118: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	29,  // 119: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	19,  // 120: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	58,  // 121: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 122: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	5,   // 123: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	8,   // 124: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	10,  // 125: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	12,  // 126: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	14,  // 127: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	16,  // 128: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	20,  // 129: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	23,  // 130: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	26,  // 131: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	28,  // 132: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	18,  // 133: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	31,  // 134: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	33,  // 135: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	37,  // 136: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	35,  // 137: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	40,  // 138: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	4,   // 139: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	7,   // 140: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	9,   // 141: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	11,  // 142: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	13,  // 143: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	15,  // 144: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	17,  // 145: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	22,  // 146: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	25,  // 147: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	27,  // 148: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	29,  // 149: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	19,  // 150: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	32,  // 151: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	34,  // 152: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	39,  // 153: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	36,  // 154: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	46,  // 155: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	139, // [139:156] is the sub-list for method output_type
+	122, // [122:139] is the sub-list for method input_type
+	122, // [122:122] is the sub-list for extension type_name
+	122, // [122:122] is the sub-list for extension extendee
+	0,   // [0:122] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -5458,26 +5556,26 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*AcquireRequest_Wait)(nil),
 		(*AcquireRequest_Enqueue)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[2].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[3].OneofWrappers = []any{
 		(*AcquireResponse_Lease)(nil),
 		(*AcquireResponse_Ticket)(nil),
 		(*AcquireResponse_Refusal)(nil),
 		(*AcquireResponse_Ended)(nil),
 		(*AcquireResponse_Spent)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[3].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[4].OneofWrappers = []any{
 		(*WaitInQueueRequest_Request)(nil),
 		(*WaitInQueueRequest_TicketId)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[5].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[6].OneofWrappers = []any{
 		(*WaitInQueueResponse_Position)(nil),
 		(*WaitInQueueResponse_Granted)(nil),
 		(*WaitInQueueResponse_Refusal)(nil),
 		(*WaitInQueueResponse_Ended)(nil),
 		(*WaitInQueueResponse_Spent)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[9].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[11].OneofWrappers = []any{
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
 		(*SetLimitRequest_Pool)(nil),
@@ -5486,42 +5584,42 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SetLimitRequest_Rate)(nil),
 		(*SetLimitRequest_UnsetRate)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[19].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),
 		(*LimitSetting_Pattern)(nil),
 		(*LimitSetting_Pool)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[21].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[22].OneofWrappers = []any{
 		(*ListClaimsRequest_LockName)(nil),
 		(*ListClaimsRequest_Prefix)(nil),
 		(*ListClaimsRequest_HeldAt)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[24].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[25].OneofWrappers = []any{
 		(*ListChangesRequest_LockName)(nil),
 		(*ListChangesRequest_Prefix)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[27].OneofWrappers = []any{
 		(*ExplainWaitRequest_Name)(nil),
 		(*ExplainWaitRequest_TicketId)(nil),
 		(*ExplainWaitRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[29].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[31].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[32].OneofWrappers = []any{
 		(*UpdateRecordRequest_NotBefore)(nil),
 		(*UpdateRecordRequest_NotBeforeIn)(nil),
 		(*UpdateRecordRequest_UnsetNotBefore)(nil),
 		(*UpdateRecordRequest_AttemptsLeft)(nil),
 		(*UpdateRecordRequest_UnsetAttemptsLeft)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[33].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[35].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[34].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[36].OneofWrappers = []any{
 		(*CaptureRequest_Prefix)(nil),
 		(*CaptureRequest_Names)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[40].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[41].OneofWrappers = []any{
 		(*SessionCommand_Cancel)(nil),
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
@@ -5541,11 +5639,11 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_ExplainWait)(nil),
 		(*SessionCommand_WatchLocks)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[43].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[44].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[46].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[47].OneofWrappers = []any{
 		(*SessionResult_Error)(nil),
 		(*SessionResult_Rejected)(nil),
 		(*SessionResult_Acquire)(nil),
@@ -5572,7 +5670,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   50,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -124,6 +124,8 @@ const AFTER: Readonly<Record<Next["after"], (granted: number) => string>> = {
     granted > 0
       ? "Those behind wait until the rate allows their grants."
       : "Nobody is granted before the rate allows it.",
+  "other locks": (granted) =>
+    `The ${granted > 0 ? "next" : "first"} waiter wants other locks, too, and is granted when it can have all of them.`,
   full: (granted) =>
     granted > 0 ? "Those behind wait on." : "Nobody is granted, as the first waiter still does not fit.",
 };

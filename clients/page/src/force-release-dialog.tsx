@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ClaimJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
 import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
-import { Name, Owner, useNowMs } from "./parts.tsx";
+import { Also, Name, Owner, useNowMs } from "./parts.tsx";
 import { whoNext } from "./who-next.ts";
 import { ageWords, counted, instantMs, modeWords, shown } from "./words.ts";
 
@@ -56,10 +56,14 @@ export function ForceReleaseDialog({ lock, claim, onClose, onDone }: ForceReleas
           <li key={each.ticketNumber}>
             #{each.ticketNumber} <Owner claim={each} />, {modeWords(each)}, {isWaiter ? "waits" : "holds"} for{" "}
             {ageWords(nowMs - instantMs((isWaiter ? each.requestedAt : each.grantedAt) ?? ""))}
+            <Also claim={each} />
           </li>
         ))}
         {count > 5 ? <li>and {counted(count - 5, "other")}</li> : null}
       </ul>
+      {claims.some(({ also = [] }) => also.length > 0) ? (
+        <p>A claim for several locks ends at all of them.</p>
+      ) : null}
       {isThere ? null : <p class="note">It has ended meanwhile, so there is nothing left to do.</p>}
       {isWaiter ? null : (
         <p>Whoever holds it is told that it is lost, but may go on working if it does not listen.</p>

@@ -10,6 +10,7 @@ import { setOption } from "./route.ts";
 import { marksOf } from "./time-axis.ts";
 import {
   ageWords,
+  alsoWords,
   beginWords,
   clockWords,
   counted,
@@ -150,12 +151,15 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
       : "",
     claim.grantedAt && !isSpent ? `${claim.end ? "held" : "holds"} ${howLong(end - grant)}` : "",
     isSpent ? `spent ${counted(claim.permits ?? 1, "permit")}` : endWords(claim),
+    alsoWords(claim),
   ];
+  const others = claim.also?.length ?? 0;
   const text = words.filter(Boolean).join(", ");
   return (
     <li title={text}>
       <span class="bar-label">
         <span class="dim">#{claim.ticketNumber}</span> <Text text={claim.owner ?? ""} />
+        {others > 0 ? <span class="dim"> and {counted(others, "other lock")}</span> : null}
       </span>
       <svg class="bar-line" role="img" aria-label={`${whoWords(claim)} ${text}`} height="14" width="100%">
         <Span className="waits" from={share(start)} until={share(grant)} />

@@ -10,7 +10,7 @@ import { useFollowedLocks } from "./followed-locks.ts";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { HistoryBars } from "./history-bars.tsx";
 import { LimitDialog } from "./limit-dialog.tsx";
-import { Chip, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { Also, Chip, Held, LockLink, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { PoolsOver } from "./pools.tsx";
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
@@ -234,7 +234,14 @@ function Explanation({ explanation, lock }: { explanation: ExplainWaitResponseJs
     <>
       <ul class="causes">
         {causes.map((cause, at) => (
-          <li key={at}>{causeWords(cause, nowMs, end)}</li>
+          <li key={at}>
+            {cause.lockName ? (
+              <>
+                <LockLink name={cause.lockName} />:{" "}
+              </>
+            ) : null}
+            {causeWords(cause, nowMs, (cause.lockName ?? lock.name) === lock.name ? end : undefined)}
+          </li>
         ))}
       </ul>
       {estimate ? <p class="dim">{estimateWords(estimate)}</p> : null}
@@ -300,6 +307,7 @@ function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
                   <td>
                     <Owner claim={claim} />
                     {claim.provisional ? <span class="dim"> granted, not confirmed yet</span> : null}
+                    <Also claim={claim} />
                     <Under claim={claim} />
                   </td>
                   <td class="wide">{modeWords(claim)}</td>
@@ -371,6 +379,7 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
                         has this lock, and waits at the pool <Name text={claim.pool} />
                       </span>
                     ) : null}
+                    <Also claim={claim} />
                     <Under claim={claim} />
                   </td>
                   <td class="wide">{modeWords(claim)}</td>

@@ -7,7 +7,7 @@ import { CallError } from "./api.ts";
 import { connection, look, serverNowMs } from "./connection.ts";
 import { lockHash } from "./route.ts";
 import { Store, useStore } from "./store.ts";
-import { counted, instantMs, shown } from "./words.ts";
+import { counted, instantMs, modeWords, shown } from "./words.ts";
 
 /** The server's time, each second. */
 const now = new Store(serverNowMs());
@@ -61,6 +61,23 @@ export function Owner({ claim }: { claim: ClaimJson }) {
         </span>
       ) : null}
     </>
+  );
+}
+
+/** The other locks of a claim for several, as far as the caller may read them. */
+export function Also({ claim: { also = [] } }: { claim: ClaimJson }) {
+  if (also.length === 0) return null;
+  return (
+    <span class="under">
+      together with{" "}
+      {also.map((other, at) => (
+        <span key={other.lockName}>
+          {at > 0 ? ", " : null}
+          <LockLink name={other.lockName ?? ""} />
+          <span class="dim"> ({modeWords(other)})</span>
+        </span>
+      ))}
+    </span>
   );
 }
 

@@ -3,6 +3,7 @@
 import type { PoolInTheWayJson, WaitCauseJson, WaitEstimateJson } from "#proto/rowlock/v1/lock_pb.js";
 import {
   ageWords,
+  alsoWords,
   claimWords,
   clockWords,
   counted,
@@ -34,7 +35,10 @@ export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: strin
   if (cause.queued) {
     const { first = [], ahead = 0, permitsAhead = "0" } = cause.queued;
     const who = someOf(first.map(claimWords), ahead) || counted(ahead, "waiter");
-    return `Behind ${who} in the queue, for ${permitsAhead} in all.`;
+    const [head = {}] = first;
+    const also = alsoWords(head);
+    const set = also === "" ? "" : ` ${claimWords(head)} wants it ${also}, and waits until it can have all.`;
+    return `Behind ${who} in the queue, for ${permitsAhead} in all.${set}`;
   }
   if (cause.limit) {
     const { limit = {}, setAt, setBy } = cause.limit;

@@ -31,7 +31,7 @@ export interface Next {
   /** Waiters that would be turned away, because they ask for more than the limit or the burst of the rate. */
   readonly neverFit: readonly ClaimJson[];
   /** Why nobody more would be granted. */
-  readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full" | "rate";
+  readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full" | "rate" | "other locks";
   /** The lock has more holders or waiters than the server has listed, so more may be granted. */
   readonly isCut: boolean;
   /** They still have to pass the pools over the lock, of which this says nothing. */
@@ -74,6 +74,8 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
       if (attempts === 0) return "no attempts";
       if (notBeforeMs !== null && notBeforeMs > nowMs) return "not before";
       if (!isAllowed(rate, untilUs, permits, NOW)) return "rate";
+      // It is granted when its other locks are free, too, and until then nobody passes it.
+      if (claim.also?.length) return "other locks";
       granted.push(claim);
       if (rate) untilUs = afterTaking(rate, untilUs, permits, NOW);
       if (!spendOnly) count(held, claim, 1);

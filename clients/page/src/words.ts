@@ -112,6 +112,13 @@ export function claimWords(claim: ClaimJson): string {
   return claim.owner ? `${shown(claim.owner)} (#${claim.ticketNumber})` : `#${claim.ticketNumber}`;
 }
 
+/** `together with etl/b, web/c`: the other locks of a claim for several; empty: it is for one, or the caller may read no other. */
+export function alsoWords({ also = [] }: ClaimJson): string {
+  return also.length === 0
+    ? ""
+    : `together with ${also.map(({ lockName = "" }) => shown(lockName)).join(", ")}`;
+}
+
 /** The units in which people say the span of a rate, in seconds. */
 export const RATE_UNITS = [
   ["day", 86_400],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import rowlock
@@ -62,6 +62,7 @@ def end_json(end: ClaimEndView) -> dict[str, Any]:
         "endedBy": end.ended_by,
         "note": end.note,
         "status": end.status,
+        "lockName": end.lock_name or None,
     }
 
 
@@ -78,16 +79,22 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
                 "retryAfterMs": ms(outcome.retry_after),
                 "status": outcome.status,
                 "heldByYou": outcome.held_by_you,
+                "lockName": outcome.lock_name,
             }
         }
     return {
         "granted": {
             "token": str(outcome.token),
+            "tokens": tokens_json(outcome.tokens),
             "leaseId": outcome.lease_id,
             "mode": outcome.mode,
             "permits": outcome.permits,
         }
     }
+
+
+def tokens_json(tokens: Mapping[str, int]) -> dict[str, str]:
+    return {name: str(token) for name, token in tokens.items()}
 
 
 def rate_json(rate: Rate) -> dict[str, Any]:
@@ -145,6 +152,7 @@ def place_json(place: Place) -> dict[str, Any]:
         "waitedMs": ms(place.waited),
         "rateWaitMs": ms(place.rate_wait),
         "pool": place.pool,
+        "waitsFor": place.waits_for,
     }
 
 
@@ -217,4 +225,13 @@ def claim_json(claim: ClaimView) -> dict[str, Any]:
         "ticketNumber": str(claim.ticket_number),
         **({"spendOnly": True} if claim.spend_only else {}),
         "pool": claim.pool,
+        "also": [
+            {
+                "lockName": each.name,
+                "mode": each.mode,
+                "permits": each.permits,
+                "token": each.token and str(each.token),
+            }
+            for each in claim.also
+        ],
     }

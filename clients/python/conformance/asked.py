@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from rowlock import FOREVER, Rate
+from rowlock import FOREVER, Rate, WantedLock
 
 Command = dict[str, Any]
 
@@ -29,10 +29,17 @@ _LEASE_TIMES = {
 
 
 def lock_options(command: Command) -> dict[str, Any]:
+    also = command.get("also")
     return {
+        **({} if also is None else {"also": [_further_lock(each) for each in also]}),
         **_named(command, {**_LEASE, "permits": "permits", "mode": "mode"}),
         **_times(command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval"}),
     }
+
+
+def _further_lock(lock: dict[str, Any]) -> str | WantedLock:
+    fields = _named(lock, {"mode": "mode", "permits": "permits"})
+    return WantedLock(lock["name"], **fields) if fields else str(lock["name"])
 
 
 def spend_options(command: Command) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from answers import (
     place_json,
     rate_json,
     record_json,
+    tokens_json,
     update_json,
     use_json,
     waiting_json,
@@ -247,12 +248,13 @@ class Commands:
 
     async def _hand_over(self, command: Command) -> dict[str, Any]:
         over = await self._side.call(self._locks[command["lock"]].hand_over, **_ttl_of(command))
-        return {"leaseId": over.lease_id, "token": str(over.token)}
+        return {"leaseId": over.lease_id, "token": str(over.token), "tokens": tokens_json(over.tokens)}
 
     async def _renew_lease(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
         lease = await self._side.call(client.renew, command["leaseId"], **_ttl_of(command))
-        return {"name": lease.name, "token": str(lease.token), "ttlMs": ms(lease.ttl)}
+        tokens = {"token": str(lease.token), "tokens": tokens_json(lease.tokens)}
+        return {"name": lease.name, **tokens, "ttlMs": ms(lease.ttl)}
 
     async def _release_lease(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]

@@ -80,7 +80,7 @@ def _from_to(before: Any, after: Any) -> dict[str, Any]:
 def explanation_json(explained: WaitExplanation) -> dict[str, Any]:
     return {
         **({} if explained.claim is None else {"owner": explained.claim.owner}),
-        "causes": [_cause_json(each) for each in explained.causes],
+        "causes": [{**_cause_json(each), "lockName": each.lock_name} for each in explained.causes],
         "summary": explained.summary,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -54,8 +55,8 @@ class Server:
     def find(self, lease_id: str) -> HeldLease | None:
         return self.held.get(lease_id)
 
-    def held_for(self, lock_name: str) -> float | None:
-        raise AssertionError(lock_name)
+    def own_hold(self, lock_names: Sequence[str]) -> None:
+        raise AssertionError(lock_names)
 
     def keep(self, lease: HeldLease) -> None:
         self.held[lease.id] = lease

@@ -68,7 +68,7 @@ def acquisition(
     notices: Any = SimpleNamespace(stop=lambda: None, placed=lambda *_: None)
     unwanted = [] if given_back is None else given_back
     holder: Any = SimpleNamespace(
-        held_for=lambda _: None, give_back=lambda claim_id, *_, **__: unwanted.append(claim_id)
+        own_hold=lambda _: None, give_back=lambda claim_id, *_, **__: unwanted.append(claim_id)
     )
     asked = asking("job", **options)
     made = Acquisition(

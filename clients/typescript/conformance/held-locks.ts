@@ -163,12 +163,13 @@ function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
-function grantOf({ token, leaseId, mode, permits }: Lock): object {
-  return { granted: { token: String(token), leaseId, mode, permits } };
+function grantOf({ token, tokens, leaseId, mode, permits }: Lock): object {
+  const byName = Object.fromEntries(Array.from(tokens, ([name, each]) => [name, String(each)]));
+  return { granted: { token: String(token), tokens: byName, leaseId, mode, permits } };
 }
 
 function refusedOf(refusal: Refusal): object {
-  const { reason, message, retryAfterMs } = refusal;
+  const { reason, message, retryAfterMs, lockName } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
   const rate = "rate" in refusal && refusal.rate ? { rate: rateOf(refusal.rate) } : {};
   const limit = "limit" in refusal && refusal.limit ? { limit: limitOf(refusal.limit) } : {};
@@ -178,6 +179,7 @@ function refusedOf(refusal: Refusal): object {
     reason,
     message,
     retryAfterMs,
+    lockName,
     ...status,
     ...rate,
     ...limit,

@@ -43,7 +43,7 @@ export function captureOptionsOf(asked: Command, signal: AbortSignal): CaptureOp
 }
 
 function leaseOptionsOf(asked: Command, signal: AbortSignal) {
-  const { waitMs, ttlMs, marginMs, requestId, owner, labels } = asked;
+  const { waitMs, ttlMs, marginMs, requestId, owner, labels, also } = asked;
   return {
     signal,
     ...(waitMs !== undefined && { wait: waitMs }),
@@ -52,6 +52,7 @@ function leaseOptionsOf(asked: Command, signal: AbortSignal) {
     ...(requestId !== undefined && { requestId }),
     ...(owner !== undefined && { owner }),
     ...(labels && { labels }),
+    ...(also && { also }),
     ...recordOptionsOf(asked),
   };
 }

@@ -2,6 +2,7 @@
 
 import type {
   ChangeView,
+  ClaimedLockView,
   ClaimView,
   LimitInForce,
   LimitSetting,
@@ -137,7 +138,7 @@ function changedOf(change: Omit<ChangeView, "changedAt">): object {
 }
 
 function claimOf(claim: ClaimView): object {
-  const { owner, principal, token, permits, mode, ticketNumber, labels, spendOnly, pool } = claim;
+  const { owner, principal, token, permits, mode, ticketNumber, labels, spendOnly, pool, also } = claim;
   return {
     owner,
     ...(principal !== undefined && { principal }),
@@ -148,10 +149,19 @@ function claimOf(claim: ClaimView): object {
     labels,
     ...(spendOnly && { spendOnly }),
     ...(pool !== undefined && { pool }),
+    ...(also && { also: also.map(claimedLockOf) }),
   };
 }
 
-function causeOf(cause: WaitCause): object {
+function claimedLockOf({ token, ...claimed }: ClaimedLockView): object {
+  return { ...claimed, ...(token !== undefined && { token: String(token) }) };
+}
+
+function causeOf({ lockName, ...cause }: WaitCause): object {
+  return { ...causeAlone(cause), ...(lockName !== undefined && { lockName }) };
+}
+
+function causeAlone(cause: WaitCause): object {
   const owners = (claims: readonly ClaimView[]) => claims.map(({ owner }) => owner);
   switch (cause.kind) {
     case "held":

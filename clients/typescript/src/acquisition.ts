@@ -1,6 +1,6 @@
-// The request for one lock, from the first try to the grant or the refusal, over any number of connections. If the
-// caller gives up, the acquisition gives the place back as soon as it knows the ticket. A request that only spends goes
-// the same way, but its grant leaves nothing to hold or to give back.
+// The request for one claim, for one lock or several, from the first try to the grant or the refusal, over any number of
+// connections. If the caller gives up, the acquisition gives the place back as soon as it knows the ticket. A request that
+// only spends goes the same way, but its grant leaves nothing to hold or to give back.
 
 import { create } from "@bufbuild/protobuf";
 import { type ClaimEnd, EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -11,6 +11,7 @@ import {
   RenewRequestSchema,
   WaitInQueueRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { wantedLock } from "./also.ts";
 import type { Clock } from "./clock.ts";
 import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
@@ -189,9 +190,10 @@ export class Acquisition {
   /** The fields of its requests, whether they wait or not. */
   #request() {
     const { name, asked, spendOnly = false } = this.#options;
-    const { permits = 0, mode = "permit" } = asked;
+    const { permits = 0, mode = "permit", also = [] } = asked;
     const terms = spendOnly ? spendTermsOf(asked) : leaseTermsOf(asked);
-    return { name, mode: protoMode(mode), permits, terms, requestId: this.#requestId, spendOnly };
+    const requestId = this.#requestId;
+    return { name, mode: protoMode(mode), permits, terms, requestId, spendOnly, also: also.map(wantedLock) };
   }
 
   #maxWait() {
@@ -224,7 +226,7 @@ export class Acquisition {
         this.#ended(update.value);
         return true;
       case "position": {
-        const { ticketId, ahead, permitsAhead, queueLength, waited, rateWait, pool } = update.value;
+        const { ticketId, ahead, permitsAhead, queueLength, waited, rateWait, pool, waitsFor } = update.value;
         const isFirst = this.#place === undefined;
         const waitedMs = waited ? msOf(waited) : 0;
         this.#ticketId = ticketId;
@@ -236,6 +238,7 @@ export class Acquisition {
           waitedMs,
           ...(rateWait && { rateWaitMs: msOf(rateWait) }),
           ...(pool !== "" && { pool }),
+          ...(waitsFor !== "" && { waitsFor }),
         };
         if (this.#isAbandoned) {
           this.#giveBack(ticketId);
@@ -263,6 +266,11 @@ export class Acquisition {
     if (this.#options.spendOnly) {
       this.#ticketId = lease.leaseId;
       this.abandon(RowlockError.cannotSpend());
+      return;
+    }
+    if (lease.also.length < (this.#options.asked.also ?? []).length) {
+      this.#ticketId = lease.leaseId;
+      this.abandon(RowlockError.cannotTakeSeveral());
       return;
     }
     if (this.#released.has(lease.leaseId)) {

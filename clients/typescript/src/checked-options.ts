@@ -1,6 +1,7 @@
 // Checks options when the program runs, as callers in JavaScript have no types: unknown names, wrong types and wrong
 // values, all at once. What servers check themselves, such as the length of a name, is left to them.
 
+import type { WantedLock } from "./also.ts";
 import type { CaptureOptions } from "./capture.ts";
 import { MODES } from "./mode.ts";
 import type { ConnectOptions, LockOptions } from "./options.ts";
@@ -87,6 +88,18 @@ const rate: Check = (value) => {
     : "must be { permits, per } or { permits, per, burst }, with per in milliseconds";
 };
 
+const wantedLocks: Check = (value) => {
+  if (!Array.isArray(value)) return "must be a list of names, or of { name, mode, permits }";
+  for (const [at, entry] of value.entries()) {
+    try {
+      checkOptions(typeof entry === "object" ? entry : { name: entry }, WANTED, ["name"]);
+    } catch (error) {
+      return `has a wrong entry ${at + 1} (${(error as Error).message})`;
+    }
+  }
+  return undefined;
+};
+
 /** Says how a time in words is written in milliseconds. */
 function written(value: unknown): string {
   const [, amount, unit = ""] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*$/.exec(String(value)) ?? [];
@@ -115,6 +128,11 @@ const RECORD: Checks<RecordOptions> = {
   lockDelay: ms,
   statusIfLost: text,
   ifStatus: either(text, texts),
+};
+const WANTED: Checks<Exclude<WantedLock, string>> = {
+  name: text,
+  mode: oneOf(...Object.keys(MODES)),
+  permits: whole(1),
 };
 const CLAIM = { signal, owner: text, labels, margin: ms, ...RECORD };
 export const CAPTURE: Checks<CaptureOptions> = {
@@ -148,8 +166,9 @@ export const LOCK: Checks<LockOptions> = {
   requestId: text,
   wait: either(ms, forever),
   ttl: either(ms, forever),
-  permits: whole(1),
-  mode: oneOf(...Object.keys(MODES)),
+  permits: WANTED.permits,
+  mode: WANTED.mode,
+  also: wantedLocks,
   onPosition: call,
   positionInterval: ms,
   onWaiting: call,

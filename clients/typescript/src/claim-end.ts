@@ -18,18 +18,21 @@ export interface ClaimEndView {
   readonly note?: string;
   /** The lock's status at that time; set for STATUS_MISMATCH. */
   readonly status?: string;
+  /** Of a claim for several locks: the one because of which it ended; set for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. */
+  readonly lockName?: string;
 }
 
 export function endName(reason: EndReason): EndName {
   return EndReason[reason] as EndName;
 }
 
-export function claimEndView({ reason, endedAt, endedBy, note, status }: ClaimEnd): ClaimEndView {
+export function claimEndView({ reason, endedAt, endedBy, note, status, lockName }: ClaimEnd): ClaimEndView {
   return {
     reason: endName(reason),
     ...(endedAt && { endedAt: dateOf(endedAt) }),
     ...(endedBy !== "" && { endedBy }),
     ...(note !== "" && { note }),
     ...((reason === EndReason.STATUS_MISMATCH || status !== "") && { status }),
+    ...(lockName !== "" && { lockName }),
   };
 }

@@ -1,6 +1,7 @@
 // The client: one connection for all locks of a program.
 
 import { Acquisition } from "./acquisition.ts";
+import { namesOf, tokensOf } from "./also.ts";
 import { Capture, type CaptureOptions } from "./capture.ts";
 import { presentedTls } from "./channels.ts";
 import {
@@ -90,6 +91,8 @@ export interface RenewedLease {
   readonly leaseId: string;
   readonly name: string;
   readonly token: bigint;
+  /** The fencing tokens of all its locks by name, the first one first. */
+  readonly tokens: ReadonlyMap<string, bigint>;
   /** The time left, in milliseconds; undefined: without end. */
   readonly ttlMs: number | undefined;
 }
@@ -189,8 +192,8 @@ export class RowlockClient implements AsyncDisposable {
 
   /**
    * Waits for the lock and holds it. The client renews the lease until the lock is released, which `await using` does
-   * at the end of its scope. Rejects with a RowlockError if the server refuses (TIMED_OUT when `wait` is over), and
-   * with the reason of `signal`.
+   * at the end of its scope. With `also`, it takes further locks in the same step: all or none. Rejects with a RowlockError
+   * if the server refuses (TIMED_OUT when `wait` is over), and with the reason of `signal`.
    */
   async lock(name: string, options: LockOptions = {}): Promise<Lock> {
     const { lock, refusal } = await this.acquire(name, options);
@@ -295,7 +298,7 @@ export class RowlockClient implements AsyncDisposable {
     }
   }
 
-  /** Requests one lock. With `spendOnly` the outcome is no lease, and otherwise nothing is spent alone. */
+  /** Requests one claim. With `spendOnly` the outcome is no lease, and otherwise nothing is spent alone. */
   async #request(
     name: string,
     options: LockOptions,
@@ -322,8 +325,10 @@ export class RowlockClient implements AsyncDisposable {
       const outcome = await acquisition.run();
       span.ended(outcome, acquisition.hasWaited);
       if (!("reason" in outcome)) return outcome;
-      const own = this.#keeper.holding(name);
-      return own ? heldByYou(outcome, heldByYouText(own, this.#clock)) : outcome;
+      const { lockName } = outcome;
+      const names = lockName === undefined ? namesOf(name, options.also) : [lockName];
+      const [own] = this.#keeper.holding(names);
+      return own ? heldByYou(outcome, heldByYouText(own, names, this.#clock)) : outcome;
     } catch (error) {
       span.failed(error, options.signal, acquisition.hasWaited);
       throw error;
@@ -427,7 +432,7 @@ export class RowlockClient implements AsyncDisposable {
   async renew(leaseId: string, { ttl }: { readonly ttl?: number } = {}): Promise<RenewedLease> {
     const lease = await this.#open().renew(leaseId, ttl);
     const { lockName: name, fencingToken: token } = lease;
-    return { leaseId, name, token, ttlMs: lease.ttl && msOf(lease.ttl) };
+    return { leaseId, name, token, tokens: tokensOf(lease), ttlMs: lease.ttl && msOf(lease.ttl) };
   }
 
   /**
@@ -584,14 +589,15 @@ export class RowlockClient implements AsyncDisposable {
         wait.released(leaseId);
   }
 
-  #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions, asking: Under): WaitNotices {
+  #noticesOf(acquisition: Acquisition, name: string, options: LockOptions, asking: Under): WaitNotices {
+    const names = namesOf(name, options.also);
     return new WaitNotices(acquisition, {
       ledger: this.#waitLedger,
       clock: this.#clock,
-      name,
-      onWaiting,
+      names,
+      onWaiting: options.onWaiting,
       explainAfterMs: this.#settings.explainAfter,
-      own: () => this.#keeper.holding(name),
+      own: () => this.#keeper.holding(names),
       isOfAsking: ({ id }) => this.#work.isUnder(id, asking),
       explain: (ticketId) => this.#verbs.explainWait({ ticketId }),
       log: (message, isOwn) => this.#telemetry.waiting(message, name, isOwn),

@@ -4,12 +4,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RowlockClient } from "./client.ts";
 import type { Lock } from "./lock.ts";
-import { headersOf, type NameOf, REFUSED_STATUS, REFUSED_TEXT, underLock } from "./locked-request.ts";
+import {
+  type AlsoOf,
+  headersOf,
+  locksOf,
+  type NameOf,
+  REFUSED_STATUS,
+  REFUSED_TEXT,
+  underLock,
+} from "./locked-request.ts";
 import type { LockOptions } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** The options of the lock, and what to answer without it. */
-export interface LockedOptions<Request, Response> extends Omit<LockOptions, "signal"> {
+export interface LockedOptions<Request, Response> extends Omit<LockOptions, "signal" | "also"> {
+  /** Further locks of the same claim, or how to find them in a request. */
+  readonly also?: AlsoOf<Request>;
   /** Answers a request whose lock was refused; by default with 503, and Retry-After if the server knows when. */
   readonly refused?: (refusal: Refusal, request: Request, response: Response) => unknown;
 }
@@ -25,7 +35,7 @@ export function locked<Request extends IncomingMessage, Response extends ServerR
   options: LockedOptions<Request, Response>,
   handler: (request: Request, response: Response, lock: Lock) => unknown,
 ): (request: Request, response: Response, next: (error?: unknown) => void) => Promise<void> {
-  const { refused = answerRefused, ...lockOptions } = options;
+  const { refused = answerRefused, also, ...lockOptions } = options;
   return async (request, response, next) => {
     const gone = new AbortController();
     const leave = () => gone.abort();
@@ -33,9 +43,9 @@ export function locked<Request extends IncomingMessage, Response extends ServerR
     // The caller may have gone while another middleware was at work.
     if (response.closed) leave();
     try {
-      const nameOfLock = typeof name === "function" ? name(request) : name;
-      const asked = { ...lockOptions, signal: gone.signal };
-      const { refusal } = await underLock(rowlock, nameOfLock, asked, async (lock) => {
+      const { name: first, ...further } = locksOf(name, also, request);
+      const asked = { ...lockOptions, ...further, signal: gone.signal };
+      const { refusal } = await underLock(rowlock, first, asked, async (lock) => {
         response.off("close", leave);
         await handler(request, response, lock);
       });

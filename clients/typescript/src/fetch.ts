@@ -3,12 +3,22 @@
 
 import type { RowlockClient } from "./client.ts";
 import type { Lock } from "./lock.ts";
-import { headersOf, type NameOf, REFUSED_STATUS, REFUSED_TEXT, underLock } from "./locked-request.ts";
+import {
+  type AlsoOf,
+  headersOf,
+  locksOf,
+  type NameOf,
+  REFUSED_STATUS,
+  REFUSED_TEXT,
+  underLock,
+} from "./locked-request.ts";
 import type { LockOptions } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** The options of the lock, and what to answer without it. */
-export interface LockedOptions extends Omit<LockOptions, "signal"> {
+export interface LockedOptions extends Omit<LockOptions, "signal" | "also"> {
+  /** Further locks of the same claim, or how to find them in a request. */
+  readonly also?: AlsoOf<Request>;
   /** Answers a request whose lock was refused; by default with 503, and Retry-After if the server knows when. */
   readonly refused?: (refusal: Refusal, request: Request) => Response | Promise<Response>;
 }
@@ -24,11 +34,11 @@ export function locked<Context extends readonly unknown[]>(
   options: LockedOptions,
   handler: (request: Request, lock: Lock, ...context: Context) => Response | Promise<Response>,
 ): (request: Request, ...context: Context) => Promise<Response> {
-  const { refused = answerRefused, ...lockOptions } = options;
+  const { refused = answerRefused, also, ...lockOptions } = options;
   return async (request, ...context) => {
-    const nameOfLock = typeof name === "function" ? name(request) : name;
-    const asked = { ...lockOptions, signal: request.signal };
-    const outcome = await underLock(rowlock, nameOfLock, asked, async (lock) =>
+    const { name: first, ...further } = locksOf(name, also, request);
+    const asked = { ...lockOptions, ...further, signal: request.signal };
+    const outcome = await underLock(rowlock, first, asked, async (lock) =>
       handler(request, lock, ...context),
     );
     return outcome.refusal ? await refused(outcome.refusal, request) : outcome.value;

@@ -117,7 +117,12 @@ export type WaitTarget =
   | { readonly ticketId: string };
 
 /** One cause why a lock is not granted. */
-export type WaitCause =
+export type WaitCause = CauseOfWait & {
+  /** Of a claim for several locks: the one with this cause. Unset for one lock, and for a pool. */
+  readonly lockName?: string;
+};
+
+type CauseOfWait =
   /** Others hold what the claim needs: at most the 10 oldest of all `holderCount`. */
   | {
       readonly kind: "held";
@@ -345,14 +350,16 @@ export function explanationView({
     // The server always sets it.
     lock: lockView(lock as NonNullable<typeof lock>),
     ...(claim && { claim: claimView(claim) }),
-    causes: causes.flatMap(causeView),
+    causes: causes.flatMap(({ cause, lockName }) =>
+      causeView(cause).map((view) => ({ ...view, ...(lockName !== "" && { lockName }) })),
+    ),
     summary,
     ...(estimate && { estimate: estimateView(estimate) }),
   };
 }
 
 /** A cause that a newer server knows and this client does not is left out: the summary has it. */
-function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
+function causeView({ case: kind, value }: ProtoCause["cause"]): CauseOfWait[] {
   switch (kind) {
     case "held": {
       const { holders, holderCount, firstEndsAt } = value;
@@ -398,7 +405,7 @@ function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
   }
 }
 
-function poolInTheWayView({ waitsHere, ahead, permitsAhead, rateUntil, ...pool }: PoolInTheWay): WaitCause {
+function poolInTheWayView({ waitsHere, ahead, permitsAhead, rateUntil, ...pool }: PoolInTheWay): CauseOfWait {
   return {
     kind: "pool",
     pool: poolView(pool),
@@ -409,7 +416,7 @@ function poolInTheWayView({ waitsHere, ahead, permitsAhead, rateUntil, ...pool }
   };
 }
 
-function rowsHeldView({ connectionId, user, heldFor }: RowsHeld): WaitCause {
+function rowsHeldView({ connectionId, user, heldFor }: RowsHeld): CauseOfWait {
   return {
     kind: "rows held",
     ...(connectionId !== 0n && { connectionId }),

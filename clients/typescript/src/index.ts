@@ -1,5 +1,6 @@
 // The public API of the package.
 
+export type { ClaimedLockView, WantedLock } from "./also.ts";
 export type { CaptureOptions } from "./capture.ts";
 export type { ClaimEndView, EndName } from "./claim-end.ts";
 export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";

@@ -18,13 +18,18 @@ export interface HandedOver {
   /** A secret: anybody who knows it can renew and release the lease. */
   readonly leaseId: string;
   readonly token: bigint;
+  /** The fencing tokens of all its locks by name. */
+  readonly tokens: ReadonlyMap<string, bigint>;
 }
 
-/** A held lock. The client renews its lease until it is released or lost. */
+/** A held lock, or several that one claim holds together. The client renews its lease until it is released or lost. */
 export class Lock implements AsyncDisposable {
+  /** Of several, the first. */
   readonly name: string;
   /** The fencing token, higher with each grant of a lock. Send it with every write to what the lock protects. */
   readonly token: bigint;
+  /** The fencing tokens of all its locks by name, the first one first. */
+  readonly tokens: ReadonlyMap<string, bigint>;
   /** The id of the lease. It is a secret: anybody who knows it can renew and release the lease. */
   readonly leaseId: string;
   readonly mode: Mode;
@@ -36,11 +41,20 @@ export class Lock implements AsyncDisposable {
   constructor(lease: HeldLease, verbs: LockVerbs) {
     this.name = lease.lockName;
     this.token = lease.token;
+    this.tokens = lease.tokens;
     this.leaseId = lease.id;
     this.mode = lease.mode;
     this.permits = lease.permits;
     this.#lease = lease;
     this.#verbs = verbs;
+  }
+
+  /** Returns the fencing token of one of its locks. Throws a RangeError for a name that the claim has not. */
+  tokenOf(name: string): bigint {
+    const token = this.tokens.get(name);
+    if (token !== undefined) return token;
+    const names = [...this.tokens.keys()].map((each) => JSON.stringify(each)).join(", ");
+    throw new RangeError(`This claim has no lock ${JSON.stringify(name)}: it has ${names}.`);
   }
 
   /**
@@ -90,7 +104,7 @@ export class Lock implements AsyncDisposable {
   async handOver(ttl?: number): Promise<HandedOver> {
     await this.#verbs.handOver(this.#lease, ttl);
     this.#released = Promise.resolve(false);
-    return { leaseId: this.leaseId, token: this.token };
+    return { leaseId: this.leaseId, token: this.token, tokens: this.tokens };
   }
 
   /** Releases the lock. It does not reject if no server answers, as the lease then ends by itself. */

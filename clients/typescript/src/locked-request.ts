@@ -1,5 +1,6 @@
 // What the middleware for Express and for fetch-style handlers share: a handler that runs under a lock.
 
+import type { WantedLock } from "./also.ts";
 import type { RowlockClient } from "./client.ts";
 import type { Lock } from "./lock.ts";
 import type { LockOptions } from "./options.ts";
@@ -8,6 +9,17 @@ import { RowlockError } from "./rowlock-error.ts";
 
 /** The name of the lock, or how to find it in a request. */
 export type NameOf<Request> = string | ((request: Request) => string);
+
+/** The further locks of the claim, or how to find them in a request. */
+export type AlsoOf<Request> = readonly WantedLock[] | ((request: Request) => readonly WantedLock[]);
+
+/** Returns the name of the lock and the further ones, as options. */
+export function locksOf<Request>(name: NameOf<Request>, also: AlsoOf<Request> | undefined, request: Request) {
+  return {
+    name: typeof name === "function" ? name(request) : name,
+    ...(also && { also: typeof also === "function" ? also(request) : also }),
+  };
+}
 
 export type LockedOutcome<Value> =
   | { readonly value: Value; readonly refusal?: undefined }

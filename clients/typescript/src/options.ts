@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
+import type { WantedLock } from "./also.ts";
 import type { WaitCause } from "./history.ts";
 import { hostOf } from "./machine.ts";
 import type { Mode } from "./mode.ts";
@@ -117,11 +118,13 @@ export interface Place {
   readonly rateWaitMs?: number;
   /** The pattern of the pool at which it waits, as it has its own lock; unset: it waits at none that the caller may see. */
   readonly pool?: string;
+  /** Of a request for several locks: the one at which most waiters are before it. The numbers are of this lock. */
+  readonly waitsFor?: string;
 }
 
 /** A wait that takes long, or that only this client itself can end. */
 export interface Waiting {
-  /** The name of the lock. */
+  /** The name of the lock; of several, the first. */
   readonly name: string;
   readonly waitedMs: number;
   readonly place: Place;
@@ -129,7 +132,7 @@ export interface Waiting {
   readonly summary: string;
   /** The same for programs; empty if the server does not say. */
   readonly causes: readonly WaitCause[];
-  /** Whether this client itself holds the lock. Locks are not reentrant. */
+  /** Whether this client itself holds the lock, or one of several. Locks are not reentrant. */
   readonly heldByYou: boolean;
 }
 
@@ -143,6 +146,11 @@ export interface LockOptions extends RecordOptions {
   readonly permits?: number;
   /** How to hold the lock; "permit" by default. */
   readonly mode?: Mode;
+  /**
+   * Up to 7 further locks of the same claim, which gets all or none: one lease, one release, and a fencing token for each.
+   * While it waits for one of them it holds none, but nobody passes it where it is first: bound `wait`.
+   */
+  readonly also?: readonly WantedLock[];
   /** Cancels the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Called with each new place in the queue. An exception that it throws ends the wait, which rejects with it. */

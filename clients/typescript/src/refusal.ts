@@ -12,6 +12,8 @@ interface Common {
   readonly message: string;
   /** How long until another try may succeed, in milliseconds: a hint. */
   readonly retryAfterMs?: number;
+  /** Of a request for several locks: the one that is in the way, which all else here is about. */
+  readonly lockName?: string;
 }
 
 /** Why the server did not grant the lock. */
@@ -59,11 +61,18 @@ export function refusalOfEnd({ reason, ...ended }: ClaimEnd): Refusal {
   return viewOf(endName(reason) as RefusalName, { ...ended, rate: undefined });
 }
 
-type Fields = Pick<RefusalMessage, "message" | "holders" | "retryAfter" | "limit" | "status" | "rate">;
+type Fields = Pick<
+  RefusalMessage,
+  "message" | "holders" | "retryAfter" | "limit" | "status" | "rate" | "lockName"
+>;
 
 function viewOf(reason: RefusalName, fields: Fields): Refusal {
-  const { message, holders, retryAfter, limit, status, rate } = fields;
-  const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
+  const { message, holders, retryAfter, limit, status, rate, lockName } = fields;
+  const common = {
+    message,
+    ...(retryAfter && { retryAfterMs: msOf(retryAfter) }),
+    ...(lockName !== "" && { lockName }),
+  };
   switch (reason) {
     case "BUSY":
     case "TIMED_OUT":

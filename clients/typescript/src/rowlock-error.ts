@@ -91,10 +91,12 @@ export class RowlockError extends Error {
   }
 
   static refused(name: string, refusal: Refusal): RowlockError {
+    const { lockName = name } = refusal;
+    const because = lockName === name ? "" : `, because of "${lockName}"`;
     return new RowlockError(
       refusal.reason,
       "FAILED_PRECONDITION",
-      `The lock "${name}" was not granted: ${refusal.message}`,
+      `The lock "${name}" was not granted${because}: ${refusal.message}`,
       {
         refusal,
         retryAfterMs: refusal.retryAfterMs,
@@ -143,6 +145,12 @@ export class RowlockError extends Error {
   /** Makes the error of a spend that a server has answered with a lease, as it knows no spends. */
   static cannotSpend(): RowlockError {
     const message = "The server is older than this client and cannot spend: update it.";
+    return new RowlockError("UNKNOWN", "FAILED_PRECONDITION", message);
+  }
+
+  /** Makes the error of a request for several locks that a server has answered with the first one alone. */
+  static cannotTakeSeveral(): RowlockError {
+    const message = "The server is older than this client and cannot take several locks at once: update it.";
     return new RowlockError("UNKNOWN", "FAILED_PRECONDITION", message);
   }
 

@@ -3,6 +3,7 @@
 import type { Claim, Limit, Lock, PoolInForce, PoolUse as ProtoUse } from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
+import { type ClaimedLockView, claimedLockView } from "./also.ts";
 import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { type Mode, modeOf } from "./mode.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
@@ -38,6 +39,8 @@ export interface ClaimView {
   readonly spendOnly?: true;
   /** The pattern of the pool at which it waits; set only in `getLock`. Unset: it waits at none that the caller may see. */
   readonly pool?: string;
+  /** The other locks of a claim for several, as far as the caller may see them; unset: it is for this lock alone. */
+  readonly also?: readonly ClaimedLockView[];
 }
 
 /** How many permits may be held at once, and which setting says so. */
@@ -143,6 +146,7 @@ export function claimView(claim: Claim): ClaimView {
     ...(replica !== "" && { replica }),
     ...(claim.spendOnly && { spendOnly: true }),
     ...(claim.pool !== "" && { pool: claim.pool }),
+    ...(claim.also.length > 0 && { also: claim.also.map(claimedLockView) }),
   };
 }
 

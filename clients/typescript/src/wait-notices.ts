@@ -23,11 +23,12 @@ export class WaitLedger {
 export interface WaitNoticesOptions {
   readonly ledger: WaitLedger;
   readonly clock: Clock;
-  readonly name: string;
+  /** Of all its locks, the first one first. */
+  readonly names: readonly [string, ...string[]];
   readonly onWaiting: LockOptions["onWaiting"];
   readonly explainAfterMs: number;
-  /** Returns the lease of this client on the lock, if it holds one. */
-  readonly own: () => HeldLease | undefined;
+  /** Returns the leases of this client on any of the locks, oldest first. */
+  readonly own: () => readonly HeldLease[];
   /** Whether the work that asks runs under this lease. */
   readonly isOfAsking: (lease: HeldLease) => boolean;
   /** Asks a server why a place waits. */
@@ -50,12 +51,11 @@ export class WaitNotices {
     this.#acquisition = acquisition;
     this.#options = options;
     this.#beganMs = options.clock.now();
-    const { ledger, name } = options;
-    if (!ledger.first.has(name)) ledger.first.set(name, this);
+    const { ledger, names } = options;
+    if (!ledger.first.has(names[0])) ledger.first.set(names[0], this);
     const { place } = acquisition;
     try {
-      const own = options.own();
-      if (place && own && options.isOfAsking(own)) this.#notify({ place, summary: "", causes: [] });
+      if (place && options.own().some(options.isOfAsking)) this.#notify({ place, summary: "", causes: [] });
     } catch (error) {
       // The caller gets no object that it could stop.
       this.stop();
@@ -65,10 +65,10 @@ export class WaitNotices {
   }
 
   stop(): void {
-    const { ledger, name } = this.#options;
+    const { ledger, names } = this.#options;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    if (this.#isFirst) ledger.first.delete(name);
+    if (this.#isFirst) ledger.first.delete(names[0]);
   }
 
   #noticeIn(ms: number): void {
@@ -78,13 +78,13 @@ export class WaitNotices {
 
   /** Whether the log has this wait, and not another one for the same lock. */
   get #isFirst(): boolean {
-    const { ledger, name } = this.#options;
-    return ledger.first.get(name) === this;
+    const { ledger, names } = this.#options;
+    return ledger.first.get(names[0]) === this;
   }
 
   async #notice(): Promise<void> {
-    const { ledger, name, onWaiting } = this.#options;
-    if (!ledger.first.has(name)) ledger.first.set(name, this);
+    const { ledger, names, onWaiting } = this.#options;
+    if (!ledger.first.has(names[0])) ledger.first.set(names[0], this);
     if (!onWaiting && !this.#isFirst) {
       this.#noticeIn(AGAIN_MS);
       return;
@@ -112,16 +112,21 @@ export class WaitNotices {
   }
 
   #notify({ place, summary: said, causes }: Known): void {
-    const { name, onWaiting, own, isOfAsking, clock, log } = this.#options;
-    const lease = own();
+    const { names, onWaiting, own, isOfAsking, clock, log } = this.#options;
+    const leases = own();
+    const lease = leases.find(isOfAsking) ?? leases[0];
     const waitedMs = clock.now() - this.#beganMs;
     const isOwn = lease !== undefined && isOfAsking(lease);
-    const others = said || `${place.ahead} before it in the queue`;
-    const summary = lease ? (isOwn ? heldByYouText : heldHereText)(lease, clock, others) : others;
+    const { ahead, waitsFor } = place;
+    const where = waitsFor === undefined || ahead === 0 ? "" : ` of "${waitsFor}"`;
+    const others = said || `${ahead} before it in the queue${where}`;
+    const summary = lease ? (isOwn ? heldByYouText : heldHereText)(lease, names, clock, others) : others;
+    const quoted = names.map((name) => `"${name}"`).join(", ");
+    const what = names.length === 1 ? "lock" : "locks";
     if (this.#isFirst)
-      log(`Waits for the lock "${name}" since ${Math.round(waitedMs / 1_000)} s: ${summary}.`, isOwn);
+      log(`Waits for the ${what} ${quoted} since ${Math.round(waitedMs / 1_000)} s: ${summary}.`, isOwn);
     onWaiting?.({
-      name,
+      name: names[0],
       waitedMs,
       place: { ...place, waitedMs },
       summary,
@@ -132,22 +137,43 @@ export class WaitNotices {
 }
 
 /** The causes know the place better than the last news of it. */
-function placeNow({ pool: _, ...last }: Place, causes: readonly WaitCause[]): Place {
-  const now = causes.find((cause) => cause.kind === "queued" || (cause.kind === "pool" && cause.waitsHere));
-  if (now?.kind !== "queued" && now?.kind !== "pool") return { ...last, ahead: 0, permitsAhead: 0 };
-  const { ahead, permitsAhead } = now;
-  const pool = now.kind === "pool" ? now.pool.pattern : "";
-  return { ...last, ahead, permitsAhead, ...(pool !== "" && { pool }) };
+function placeNow({ pool: _, waitsFor: lastFor, ...last }: Place, causes: readonly WaitCause[]): Place {
+  const places = causes.filter(
+    (cause) => cause.kind === "queued" || (cause.kind === "pool" && cause.waitsHere),
+  ) as readonly Extract<WaitCause, { kind: "queued" | "pool" }>[];
+  // Of several locks, that one counts at which most are before it.
+  const [now] = places.toSorted((one, other) => other.ahead - one.ahead);
+  const anyFor = causes.find(({ lockName }) => lockName !== undefined)?.lockName ?? lastFor;
+  const waitsFor = now?.kind === "pool" ? undefined : (now?.lockName ?? anyFor);
+  const { ahead, permitsAhead } = now ?? { ahead: 0, permitsAhead: 0 };
+  const pool = now?.kind === "pool" ? now.pool.pattern : "";
+  return {
+    ...last,
+    ahead,
+    permitsAhead,
+    ...(pool !== "" && { pool }),
+    ...(waitsFor !== undefined && { waitsFor }),
+  };
 }
 
-function heldHereText({ lockName, toldMs }: HeldLease, clock: Clock, others: string): string {
-  return `other work of this client holds "${lockName}", since ${secondsSince(toldMs, clock)} s: ${others}`;
+/** Which of these locks the lease has. */
+function heldOf({ tokens }: HeldLease, names: readonly string[]): string {
+  return names
+    .filter((name) => tokens.has(name))
+    .map((name) => `"${name}"`)
+    .join(", ");
+}
+
+function heldHereText(lease: HeldLease, names: readonly string[], clock: Clock, others: string): string {
+  const since = secondsSince(lease.toldMs, clock);
+  return `other work of this client holds ${heldOf(lease, names)}, since ${since} s: ${others}`;
 }
 
 function secondsSince(ms: number, clock: Clock): number {
   return Math.round((clock.now() - ms) / 1_000);
 }
 
-export function heldByYouText({ lockName, toldMs }: HeldLease, clock: Clock): string {
-  return `you hold "${lockName}" yourself, since ${secondsSince(toldMs, clock)} s; locks are not reentrant`;
+export function heldByYouText(lease: HeldLease, names: readonly string[], clock: Clock): string {
+  const since = secondsSince(lease.toldMs, clock);
+  return `you hold ${heldOf(lease, names)} yourself, since ${since} s; locks are not reentrant`;
 }

@@ -1,11 +1,8 @@
-"""A job that needs several resources at once, each to read or to write.
-
-It takes them in the order of their names, as all jobs do, so that no two of them wait for each other.
+"""A job that needs several resources, each to read or to write. It gets all of them at once, and holds none while it waits.
 
 Usage: resources.py JOB RESOURCE:read|RESOURCE:write ...
 """
 
-import contextlib
 import os
 import sys
 import time
@@ -18,21 +15,24 @@ WORK = float(os.environ.get("WORK_SECONDS", "60"))
 job, *resources = sys.argv[1:]
 
 
-def work(locks: list[rowlock.Lock]) -> None:
-    """Replace this with your own. Checks now and then whether one of the resources is lost."""
+def work(lock: rowlock.Lock) -> None:
+    """Replace this with your own. Checks now and then whether the resources are lost."""
     end = time.monotonic() + WORK
     while time.monotonic() < end:
-        for lock in locks:
-            lock.check()
+        lock.check()
         time.sleep(0.1)
 
 
-with rowlock.connect(ADDRESSES, owner=job) as client, contextlib.ExitStack() as held:
-    locks = []
-    for resource in sorted(resources):
-        name, _, how = resource.partition(":")
-        mode: rowlock.Mode = "shared" if how == "read" else "exclusive"
-        locks.append(held.enter_context(client.lock(f"resource/{name}", mode=mode, ttl=TTL)))
+def wanted(resource: str) -> rowlock.WantedLock:
+    name, _, how = resource.partition(":")
+    return rowlock.WantedLock(f"resource/{name}", mode="shared" if how == "read" else "exclusive")
+
+
+first, *also = map(wanted, resources)
+with (
+    rowlock.connect(ADDRESSES, owner=job) as client,
+    client.lock(first.name, mode=first.mode, also=also, ttl=TTL) as lock,
+):
     print(job, "begins")
-    work(locks)
+    work(lock)
     print(job, "ends")

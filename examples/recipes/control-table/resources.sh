@@ -1,21 +1,17 @@
 #!/bin/sh
-# A job that needs several resources at once, each to read or to write. It takes them in the order of their names, as all jobs
-# do, so that no two of them wait for each other.
+# A job that needs several resources, each to read or to write. It gets all of them at once, and holds none while it waits.
 # Usage: resources.sh JOB RESOURCE:read|RESOURCE:write ...
 set -eu
-job=$1
-shift
-in_order=$(printf '%s\n' "$@" | LC_ALL=C sort -r)
+job=$1 first=$2
+shift 2
+resources=$*
 
-# Replace this with your work. Rowlock stops it if one of the resources is lost.
-set -- sh -euc 'echo "$1 begins"; sleep "${WORK_SECONDS:-60}"; echo "$1 ends"' sh "$job"
-
-# From the last resource to the first, each around what is there already: so the first one is the first to be taken.
-for resource in $in_order; do
-  case $resource in
-    *:read) mode=--shared ;;
-    *) mode=--exclusive ;;
-  esac
-  set -- rowlock run "resource/${resource%:*}" "$mode" --ttl "${TTL_SECONDS:-30}s" --owner "$job" -- "$@"
+case $first in *:read) mode=--shared ;; *) mode=--exclusive ;; esac
+set -- "resource/${first%:*}" "$mode" --ttl "${TTL_SECONDS:-30}s" --owner "$job"
+for resource in $resources; do
+  case $resource in *:read) mode=shared ;; *) mode=exclusive ;; esac
+  set -- "$@" --also "resource/${resource%:*}:$mode"
 done
-exec "$@"
+
+# Replace what is between the quotes with your work. Rowlock stops it if the resources are lost.
+exec rowlock run "$@" -- sh -euc 'echo "$1 begins"; sleep "${WORK_SECONDS:-60}"; echo "$1 ends"' sh "$job"

@@ -46,6 +46,7 @@ const USUAL = {
   "final pool": { target: "p/*", limit: 1, rate: null, permits: 0, waiting: 0, isWhole: true },
   watch: { lock: "a", lastToken: "1", holders: 0 },
   list: { lock: "a", state: "ended", mode: "permit", permits: 1 },
+  unserved: { lock: "a", owner: "A", endReason: "TIMED_OUT", endedUs: 9e6 },
   note: { kind: "limit", target: "a", before: "", after: "" },
 } as const;
 
@@ -59,6 +60,13 @@ function rulesBroken(...entries: Short[]): string[] {
   }
   return [...new Set(check(history, TTL_MS).map(({ rule }) => rule))];
 }
+
+/** Of a claim for two locks. */
+const both = { set: ["y", "z"], requestId: "s1" };
+const ofBoth = (row: object, other: object = {}): Short[] => {
+  const at = (lock: string, beside: string) => ({ did: "list", lock, also: [{ lock: beside, token: "1" }] });
+  return [{ ...at("y", "z"), ...row } as Short, { ...at("z", "y"), ...row, ...other } as Short];
+};
 
 test("a history that keeps all promises has no breach", () => {
   const broken = rulesBroken(
@@ -125,6 +133,22 @@ test("a history that keeps all promises has no breach", () => {
       startMs: 990,
       endMs: 995,
     },
+    // Of two locks together, with a token of each; and one that gave both places up, before others came.
+    ...["y", "z"].flatMap((lock): Short[] => [
+      { did: "acquire", lock, ...both, token: "1", who: "A", startMs: 50, endMs: 60 },
+      { did: "hold", lock, ...both, token: "1", startMs: 60, endMs: 5_000 },
+      {
+        did: "acquire",
+        lock,
+        ...both,
+        requestId: "s2",
+        who: "B",
+        outcome: "refused",
+        startMs: 70,
+        endMs: 4_000,
+      },
+      { did: "release", lock, ...both, token: "1", who: "A", startMs: 5_000, endMs: 5_001 },
+    ]),
     { did: "heal" },
     // Repeated, and refused while its first attempt was under way.
     { did: "acquire", lock: "q", outcome: "refused", reason: "BUSY", who: "A", startMs: 0, endMs: 3_000 },
@@ -135,6 +159,11 @@ test("a history that keeps all promises has no breach", () => {
     { did: "list", lock: "t", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" },
     { did: "list", lock: "t", token: "2", ticket: "2", owner: "A", endReason: "RELEASED" },
     { did: "list", lock: "f", token: "1", ticket: "1", owner: "A", endReason: "FORCE_RELEASED" },
+    ...ofBoth({ token: "1", ticket: "1", owner: "A", endReason: "RELEASED", grantedUs: 1e6, endedUs: 2e6 }),
+    { did: "list", lock: "y", token: "2", ticket: "3", owner: "A", grantedUs: 12e6 },
+    { did: "acquire", lock: "y", token: "2", who: "A" },
+    { did: "unserved", lock: "y", ticket: "2", owner: "B", also: ["z"] },
+    { did: "unserved", lock: "z", ticket: "2", owner: "B", also: ["y"] },
     ...[1, 2, 3].map(
       (token): Short => ({
         ...{ did: "list", lock: "r", token: String(token), ticket: String(token), owner: "A" },
@@ -207,6 +236,8 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
         held("1", { ...inPool, permits: 2 }),
         { did: "limit", ...inPool, limit: 2 },
       ],
+      // Of several locks, one of which was not ended by force.
+      [held("1", { ...both, lock: "y" }), { did: "force", lock: "a", ended: 1 }, held("2", { lock: "y" })],
       // Held before there was the pool, which counts all holders.
       [held("1", inPool), pool, { did: "whole" }, held("1", { lock: "p/b" })],
     ],
@@ -256,6 +287,12 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       ],
       [{ did: "force", ended: 1 }, listed],
       [{ did: "force", ended: 0 }, listed, { did: "note", kind: "forced release" }],
+      // A lease of two locks that was ended by force is one.
+      [
+        { did: "acquire", lock: "y", ...both, token: "1", who: "A" },
+        { did: "force", lock: "z", ended: 1 },
+        ...ofBoth({ token: "1", ticket: "1", owner: "A", endReason: "FORCE_RELEASED" }),
+      ],
       [{ did: "limit", limit: 2 }, listed],
       [
         { did: "limit", limit: 2 },
@@ -413,6 +450,27 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       ],
     ],
   ],
+  [
+    "several locks are taken and given back together",
+    [
+      [
+        { did: "acquire", lock: "y", ...both, token: "1", who: "A" },
+        { did: "acquire", lock: "z", ...both, outcome: "refused", reason: "NOT_GIVEN", who: "A" },
+      ],
+      ofBoth(listed, { state: "held", endReason: undefined }),
+      ofBoth(listed, { endReason: "EXPIRED" }),
+      ofBoth(listed, { owner: "B" }),
+      ofBoth(listed, { also: undefined }),
+      ofBoth({ ...listed, endedUs: 1e6 }, { endedUs: 2e6 }),
+      ofBoth({ ...listed, grantedUs: 1e6 }, { grantedUs: 2e6 }),
+      ofBoth(listed, { token: "2" }),
+      [{ did: "unserved", ticket: "1", also: ["z"] }],
+      [
+        { did: "unserved", ticket: "1", also: ["z"] },
+        { did: "unserved", lock: "z", ticket: "1", also: ["a"], endReason: "CANCELLED" },
+      ],
+    ],
+  ],
   ["a lease belongs to who asked for it", [[{ ...listed, principal: "token:B" }]]],
   [
     "nobody is denied what they may do",
@@ -452,6 +510,11 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       [
         { did: "list", token: "1", ticket: "2" },
         { did: "list", token: "2", ticket: "1" },
+      ],
+      // One that was never granted.
+      [
+        { did: "list", token: "1", ticket: "2", grantedUs: 5e6 },
+        { did: "unserved", ticket: "1" },
       ],
     ],
   ],
@@ -598,6 +661,13 @@ test.each<[why: string, ...told: Short[]]>([
   ],
   ["some servers may not know of it", { did: "rate", outcome: "unknown" }, spent("1", { permits: 3 })],
   ["the clock is set", rated, spent("1", { permits: 2 }), { did: "step" }, spent("2")],
+  [
+    "a server decides by what it read before it was frozen",
+    rated,
+    { did: "fault", name: "a server is frozen for 2 s", startMs: 100, endMs: 2_100 },
+    spent("1", { startMs: 90, endMs: 2_110, permits: 2, grantedUs: 2.1e6 }),
+    spent("2", { startMs: 2_105, endMs: 2_115, grantedUs: 2.101e6 }),
+  ],
   ["time passes", rated, spent("1", { permits: 2 }), spent("2", { startMs: 700, endMs: 801 })],
 ])("a rate is not broken if %s", (_, ...told) => {
   expect(rulesBroken(...told)).not.toContain("never granted faster than allowed");
@@ -648,6 +718,38 @@ test("whoever waits under a pool is granted while there is room", () => {
   expect(rulesBroken({ ...pool, limit: 2 }, waits, other)).toContain(rule);
   expect(rulesBroken({ ...pool, limit: 0 }, waits)).not.toContain(rule);
   expect(rulesBroken(pool, { ...pool, limit: 0, outcome: "unknown" }, waits)).not.toContain(rule);
+});
+
+test("whoever waits for several locks is granted while nobody holds one of those that are held together", () => {
+  const waits = {
+    did: "acquire",
+    ...both,
+    lock: "y",
+    outcome: "refused",
+    reason: "TIMED_OUT",
+    endMs: 30_000,
+  } as const;
+  const rule = "nobody waits for ever for what is free";
+  expect(rulesBroken(waits)).toContain(rule);
+  expect(rulesBroken(waits, held("1", { lock: "z", endMs: 30_000 }))).not.toContain(rule);
+  expect(rulesBroken(waits, held("1", { lock: "x", endMs: 30_000 }))).toContain(rule);
+  const further = {
+    did: "acquire",
+    set: ["z", "x"],
+    lock: "z",
+    requestId: "s3",
+    outcome: "refused",
+  } as const;
+  expect(rulesBroken(waits, further, held("1", { lock: "x", endMs: 30_000 }))).not.toContain(rule);
+});
+
+test("a lease of several locks is ended by force at any of them", () => {
+  const broken = rulesBroken(
+    { did: "hold", ...both, lock: "y", token: "1", endMs: NEVER_MS },
+    { did: "force", lock: "z", ended: 1 },
+    { did: "hold", lock: "y", token: "2", endMs: NEVER_MS },
+  );
+  expect(broken).not.toContain("never held more often than allowed");
 });
 
 describe("a history with a lost tail", () => {

@@ -12,6 +12,7 @@ import { progress } from "./progress.ts";
 import { quiet } from "./quiet.ts";
 import { rates } from "./rates.ts";
 import { rests } from "./rests.ts";
+import { sets } from "./sets.ts";
 import { tasks } from "./tasks.ts";
 import { tokens } from "./tokens.ts";
 import { toldHistory } from "./told-history.ts";
@@ -32,6 +33,7 @@ export function check(history: History, ttlMs: number): Breach[] {
     ...pools(told),
     ...tasks(told),
     ...rests(told),
+    ...sets(told),
     ...writes(history),
     ...toldHistory(told),
     ...identity(history),

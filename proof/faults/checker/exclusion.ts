@@ -3,6 +3,7 @@
 
 import type { Forced, Held, History, LimitSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { forcesOf } from "./set-locks.ts";
 
 export const DEFAULT_LIMIT = 1;
 
@@ -12,7 +13,7 @@ export function exclusion(history: History): Breach[] {
   const breaches: Breach[] = [];
   for (const [lock, holds] of history.byLock("hold")) {
     let together: Held[] = [];
-    const believed = holds.map((hold) => untilForced(hold, forces.get(lock) ?? []));
+    const believed = holds.map((hold) => untilForced(hold, forcesOf(hold, forces)));
     // One that was ended by force before its client heard of it never counts.
     for (const hold of believed.filter(({ startMs, endMs }) => endMs > startMs)) {
       together = [...together.filter(({ endMs }) => endMs > hold.startMs), hold];

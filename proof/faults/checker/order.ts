@@ -1,24 +1,20 @@
-// First come, first served: the claims of a lock are granted in the order of their tickets. Under a pool, claims that have the lock
-// together may pass each other on their way to the lease.
+// First come, first served: the claims of a lock are granted in the order of their tickets, and while one waits, none that came
+// later is. Under a pool, claims that have the lock together may pass each other on their way to the lease.
 
-import type { Acquired, History } from "../history/history.ts";
+import type { Acquired, History, Listed } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { DEFAULT_LIMIT } from "./exclusion.ts";
 import { permitsOf, poolsOver } from "./pool-settings.ts";
 import { ratesOf } from "./rate-settings.ts";
+import { pooledLocks } from "./set-locks.ts";
 
 export function order(history: History): Breach[] {
-  return [...inQueues(history), ...inPools(history)];
+  return [...inQueues(history), ...pastWaiters(history), ...inPools(history)];
 }
 
 function inQueues(history: History): Breach[] {
   const breaches: Breach[] = [];
-  const limited = history.byLock("limit");
-  for (const [lock, all] of history.byLock("list")) {
-    const isPooled = poolsOver(history, lock).length > 0;
-    if (isPooled && (limited.has(lock) || all.some(({ mode }) => mode === "shared"))) continue;
-    // A spend takes no room of its lock.
-    const listed = isPooled ? all.filter(({ endReason }) => endReason !== "SPENT") : all;
+  for (const [lock, listed] of judgedIn(history)) {
     const byToken = [...listed].sort((a, b) => (BigInt(a.token) < BigInt(b.token) ? -1 : 1));
     for (const [index, claim] of byToken.entries()) {
       const before = byToken[index - 1];
@@ -28,6 +24,41 @@ function inQueues(history: History): Breach[] {
     }
   }
   return breaches;
+}
+
+/** Leases by the names of locks, without those that may pass each other. */
+function judgedIn(history: History): Map<string, readonly Listed[]> {
+  const limited = history.byLock("limit");
+  const isPooled = pooledLocks(history);
+  const judged = new Map<string, readonly Listed[]>();
+  for (const [lock, all] of history.byLock("list")) {
+    if (isPooled(lock) && (limited.has(lock) || all.some(({ mode }) => mode === "shared"))) continue;
+    // A spend takes no room of its lock.
+    judged.set(lock, isPooled(lock) ? all.filter(({ endReason }) => endReason !== "SPENT") : all);
+  }
+  return judged;
+}
+
+/** What a server may not know of the database's clock, and a decision that is late. */
+const UNSURE_US = 1e6;
+
+/** Nobody passes a waiter, also not one that is never granted. */
+function pastWaiters(history: History): Breach[] {
+  // The servers change the times of claims after the clock was set back.
+  if (history.of("step").length > 0) return [];
+  const leases = judgedIn(history);
+  return history.of("unserved").flatMap(({ lock, ticket, owner, endReason, endedUs }) => {
+    const passed = leases
+      .get(lock)
+      ?.find(
+        (later) =>
+          BigInt(later.ticket) > BigInt(ticket) && (later.grantedUs ?? endedUs) < endedUs - UNSURE_US,
+      );
+    if (!passed) return [];
+    const seconds = ((endedUs - (passed.grantedUs as number)) / 1e6).toFixed(1);
+    const what = `${lock}: ticket ${passed.ticket} was granted ${seconds} s before ticket ${ticket} of ${owner} ended as ${endReason}`;
+    return { rule: "first come, first served", what };
+  });
 }
 
 /** Who came so much later reached the pools later. */
@@ -48,7 +79,8 @@ function inPools(history: History): Breach[] {
   const waits = calls.filter(({ startMs, endMs }) => endMs - startMs > LATER_MS + GOES_ON_MS);
   for (const first of waits) {
     const over = poolsOver(history, first.lock).join(" ");
-    if (over === "" || ratesOf(history, first.lock).length > 0) continue;
+    // One for several locks may wait for another one of them.
+    if (first.set || over === "" || ratesOf(history, first.lock).length > 0) continue;
     if (history.of("pool").some(({ target, rate }) => rate && over.split(" ").includes(target))) continue;
     const passed = calls.find((later) => {
       if (later.outcome !== "granted" || later.startMs < first.startMs + LATER_MS) return false;
@@ -89,5 +121,8 @@ function fitsAll(
   const isKnown = settings.every((set) => set.outcome === "done" && set.endMs < startMs);
   const limit = settings.at(-1)?.limit ?? DEFAULT_LIMIT;
   const permits = [...tokens.values()].reduce((sum, one) => sum + permitsOf(one), 0);
-  return isKnown && [...tokens.values()].every(({ mode }) => mode === "permit") && permits <= limit;
+  const areSingle = own.every(({ set }) => set === undefined);
+  return (
+    isKnown && areSingle && [...tokens.values()].every(({ mode }) => mode === "permit") && permits <= limit
+  );
 }

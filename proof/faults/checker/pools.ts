@@ -17,6 +17,7 @@ import {
   wholeSpans,
 } from "./pool-settings.ts";
 import { sameRate } from "./rate-settings.ts";
+import { forcesOf } from "./set-locks.ts";
 import type { Span } from "./spans.ts";
 
 export function pools(history: History): Breach[] {
@@ -54,7 +55,7 @@ function believedUnder(history: History, target: string): Held[] {
   return history
     .of("hold")
     .filter(({ lock }) => isUnder(lock, target))
-    .map((hold) => untilForced(hold, forces.get(hold.lock) ?? []))
+    .map((hold) => untilForced(hold, forcesOf(hold, forces)))
     .filter(({ startMs, endMs }) => endMs > startMs)
     .sort((a, b) => a.startMs - b.startMs);
 }

@@ -1,38 +1,49 @@
 // Nobody waits for ever while what he waits for is free: while somebody waits for a lock, it is not left alone for longer
 // than a ttl and a little, beside the time of faults. A lease that its client lost before it could use it takes its ttl. The
 // rate of a lock may keep it free for as long as the permits of one claim take to come back. A lock under a pool may be left alone
-// while the pool may be full.
+// while the pool may be full, and one that claims hold together with others while any of these is held.
 
 import type { Acquired, History, LimitSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { isUnder, mayBeInForce, permitsOf, poolSettings, poolsOver, replacedMs } from "./pool-settings.ts";
 import { SOON_MS } from "./quiet.ts";
 import { backInMs, ratesOf } from "./rate-settings.ts";
+import { connectedWith } from "./set-locks.ts";
 import { common, type Span, totalMs, union, without } from "./spans.ts";
 
 export function progress(history: History, ttlMs: number): Breach[] {
   const faults = union(history.of("fault").map(spanOf));
   const holds = history.byLock("hold");
   const settings = history.byLock("limit");
+  const connected = connectedWith(history);
   const lastTokens = new Map(history.of("final").map(({ lock, lastToken }) => [lock, lastToken]));
   const breaches: Breach[] = [];
   for (const [lock, calls] of history.byLock("acquire")) {
-    const pools = poolsOver(history, lock);
+    const locks = connected(lock);
+    const pools = [...new Set(locks.flatMap((each) => poolsOver(history, each)))];
     const under =
-      pools.length === 0
+      pools.length === 0 && locks.length === 1
         ? calls
-        : history.of("acquire").filter((call) => pools.some((target) => isUnder(call.lock, target)));
+        : history
+            .of("acquire")
+            .filter(
+              (call) => locks.includes(call.lock) || pools.some((target) => isUnder(call.lock, target)),
+            );
     const used = union([
-      ...(holds.get(lock) ?? []).map(spanOf),
+      ...locks.flatMap((each) => holds.get(each) ?? []).map(spanOf),
       ...under.filter(isGranted).map(({ endMs }) => ({ fromMs: endMs, untilMs: endMs })),
       ...pools.flatMap((target) => fullSpans(history, target)),
     ]);
     const waits = union(calls.map(spanOf));
-    const permitsMax = Math.max(...calls.map(({ permits }) => permits));
-    const rates = [ratesOf(history, lock), ...pools.map((target) => poolSettings(history, target))].flat();
+    const permitsMax = locks.length * Math.max(...under.map(({ permits }) => permits));
+    const rates = [
+      ...locks.map((each) => ratesOf(history, each)),
+      ...pools.map((target) => poolSettings(history, target)),
+    ].flat();
     const paces = rates.map(({ rate }) => (rate ? backInMs(rate, permitsMax) : 0));
     const graceMs = ttlMs + Math.max(0, ...paces);
-    for (const idle of without(without(waits, pauses(settings.get(lock) ?? [])), used)) {
+    const paused = union(locks.flatMap((each) => pauses(settings.get(each) ?? [])));
+    for (const idle of without(without(waits, paused), used)) {
       const beside = idle.untilMs - idle.fromMs - totalMs(common([idle], faults));
       const unused = [...Map.groupBy(under, (call) => call.lock)]
         .map(([name, own]) => unusedIn(idle, own, lastTokens.get(name)))
@@ -70,7 +81,15 @@ function fullSpans(history: History, target: string): Span[] {
   const settings = poolSettings(history, target);
   const holds = history.of("hold").filter(({ lock }) => isUnder(lock, target));
   const asked = history.of("acquire").filter(({ lock }) => isUnder(lock, target));
-  const most = Math.max(1, ...asked.map(permitsOf));
+  const most = Math.max(
+    1,
+    ...[...Map.groupBy(asked, ({ who, requestId }) => `${who} ${requestId}`).values()].map((calls) =>
+      [...new Map(calls.map((call) => [call.lock, call])).values()].reduce(
+        (sum, call) => sum + permitsOf(call),
+        0,
+      ),
+    ),
+  );
   const ends = [
     ...settings.map(({ startMs }) => startMs),
     ...settings.map((set) => replacedMs(set, settings)),

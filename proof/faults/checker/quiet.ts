@@ -3,6 +3,7 @@
 
 import type { FaultMade, History } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { forcesOf } from "./set-locks.ts";
 
 /** Beside the longest time to live: for lost places, polls, and a server that comes back after the last fault. */
 export const SOON_MS = 5_000;
@@ -44,8 +45,9 @@ function untold(history: History, ttlMs: number): Breach[] {
     faults.every((fault) => fault.endMs + settlingMs(fault) < fromMs || fault.startMs > toMs);
   return history
     .of("acquire")
-    .filter(({ lock, reason, startMs, endMs, toldMs }) => {
-      const isForced = forced.get(lock)?.some((force) => force.endMs > startMs && force.startMs < endMs);
+    .filter((call) => {
+      const { reason, startMs, endMs, toldMs } = call;
+      const isForced = forcesOf(call, forced).some((force) => force.endMs > startMs && force.startMs < endMs);
       if (toldMs !== undefined && !isForced)
         return isQuiet(toldMs, endMs, ({ name }) => (DELAYS_DECISIONS.test(name) ? 0 : ttlMs + SOON_MS));
       return reason === "LAPSED" && isQuiet(startMs, endMs, () => ttlMs + SOON_MS);

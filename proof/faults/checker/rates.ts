@@ -5,12 +5,14 @@ import type { Acquired, History, RateSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 import { isUnder, poolSettings, poolsOf, wholeSpans } from "./pool-settings.ts";
 import { backInMs, ratesOf, type Spell, sameRate, spellsOf } from "./rate-settings.ts";
-import { common, type Span, union } from "./spans.ts";
+import { common, type Span, totalMs, union } from "./spans.ts";
 
 /** What a server may not know of the database's clock when it decides, and what clocks may drift apart meanwhile. */
 const UNSURE_MS = 250;
 /** A decision while something is wrong may get the time of a later one, which was decided meanwhile. */
 const DELAYED_MS = 350;
+/** A server that was frozen in a transaction decides by what it read before, and the time of its grant is the latest possible one. */
+const FREEZES = /^a server is frozen/;
 const DRIFT = 0.001;
 
 export function rates(history: History): Breach[] {
@@ -26,7 +28,7 @@ export function rates(history: History): Breach[] {
     const grants = grantsOf(history, lock);
     const refused = history
       .of("acquire")
-      .filter((call) => call.lock === lock && call.reason === "RATE" && call.pool === undefined);
+      .filter((call) => call.lock === lock && isByRate(call) && call.pool === undefined);
     for (const spell of spells) {
       breaches.push(...tooFast(lock, grants, spell, faults));
       if (areAllListed(history, lock)) breaches.push(...tooSlow(lock, grants, spell, refused));
@@ -35,8 +37,12 @@ export function rates(history: History): Breach[] {
   return breaches;
 }
 
-function faultsOf(history: History): Span[] {
-  return history.of("fault").map(({ startMs: fromMs, endMs: untilMs }) => ({ fromMs, untilMs }));
+interface Fault extends Span {
+  readonly name: string;
+}
+
+function faultsOf(history: History): Fault[] {
+  return history.of("fault").map(({ name, startMs: fromMs, endMs: untilMs }) => ({ name, fromMs, untilMs }));
 }
 
 /** The same of pools, whose rate all grants under them take. */
@@ -50,7 +56,7 @@ function ofPools(history: History): Breach[] {
     const named = [...history.of("acquire"), ...history.of("list")].map(({ lock }) => lock);
     const locks = [...new Set(named)].filter((lock) => isUnder(lock, target));
     const grants = locks.flatMap((lock) => grantsOf(history, lock));
-    const refused = history.of("acquire").filter((call) => call.pool === target && call.reason === "RATE");
+    const refused = history.of("acquire").filter((call) => call.pool === target && isByRate(call));
     const areAllKnown = locks.every((lock) => areAllListed(history, lock));
     // Whoever is past a new pool before all holders are counted takes nothing of its rate.
     const whole = union(wholeSpans(history, settings, target));
@@ -61,6 +67,11 @@ function ofPools(history: History): Breach[] {
     }
   }
   return breaches;
+}
+
+/** The rate of another one of several locks may be in the way, or that of a pool for all of them. */
+function isByRate({ reason, set }: Acquired): boolean {
+  return reason === "RATE" && set === undefined;
 }
 
 /** Whether also those grants are known that nobody was told of. */
@@ -148,7 +159,7 @@ function tooFast(
   lock: string,
   grants: readonly Grant[],
   { rate, ...spell }: Spell,
-  faults: readonly Span[],
+  faults: readonly Fault[],
 ): Breach[] {
   const within = grants.filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs);
   for (const [index, first] of within.entries()) {
@@ -170,7 +181,7 @@ function tooFastTogether(
   pool: string,
   grants: readonly Grant[],
   { rate, ...spell }: Spell,
-  faults: readonly Span[],
+  faults: readonly Fault[],
 ): Breach[] {
   const within = grants
     .filter(({ fromMs, untilMs }) => fromMs >= spell.fromMs && untilMs <= spell.untilMs)
@@ -198,9 +209,11 @@ function tooFastTogether(
 }
 
 /** How much earlier than it says the grant may have been. */
-function unsureMs({ fromMs, untilMs }: Span, faults: readonly Span[]): number {
-  const isDelayed = faults.some((fault) => fault.fromMs <= untilMs && fault.untilMs >= fromMs);
-  return isDelayed ? UNSURE_MS + DELAYED_MS : UNSURE_MS;
+function unsureMs({ fromMs, untilMs }: Span, faults: readonly Fault[]): number {
+  const meanwhile = faults.filter((fault) => fault.fromMs <= untilMs && fault.untilMs >= fromMs);
+  if (meanwhile.length === 0) return UNSURE_MS;
+  const frozenMs = totalMs(union(meanwhile.filter(({ name }) => FREEZES.test(name))));
+  return UNSURE_MS + DELAYED_MS + frozenMs;
 }
 
 /** The time from one grant to the other, by the database's clock and by that of the history. */

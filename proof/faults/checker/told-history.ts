@@ -3,6 +3,7 @@
 
 import type { Acquired, History, Listed, Noted } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { connectedWith } from "./set-locks.ts";
 
 const RULE = "history tells what happened";
 /** Refusals of a client that may have been granted a lease, which ended before the client could rely on it. */
@@ -76,22 +77,42 @@ function mayBeUntold({ outcome, reason = "", isRepeated = false, startMs, endMs 
   return isRepeated || AFTER_A_GRANT.includes(reason) || endMs - startMs > REPEATED_AFTER_MS;
 }
 
-/** Leases that were ended by force: as many as operators were told, once in the claims and once in the changes. */
+/**
+ * Leases that were ended by force: as many as operators were told, once in the claims and once in the changes. One for several
+ * locks was ended at one of them, and counts once.
+ */
 function forced(history: History, listed: ReadonlyMap<string, readonly Listed[]>): Breach[] {
   const breaches: Breach[] = [];
-  for (const [lock, calls] of history.byLock("force")) {
+  const connected = connectedWith(history);
+  const forces = history.byLock("force");
+  const forgetful = new Set(history.of("final").flatMap((final) => (final.isForgetful ? final.lock : [])));
+  for (const lock of forces.keys()) {
+    const locks = connected(lock);
+    if (locks.some((each) => forgetful.has(each))) continue;
+    const calls = locks.flatMap((each) => forces.get(each) ?? []);
     const told = calls.reduce((sum, { ended }) => sum + ended, 0);
     const isKnown = calls.every(({ outcome }) => outcome === "done");
-    const inClaims = (listed.get(lock) ?? []).filter(
-      ({ endReason }) => endReason === "FORCE_RELEASED",
-    ).length;
-    const inChanges = history.of("note").filter(isOf("forced release", lock)).length;
+    const ended = locks
+      .flatMap((each) => listed.get(each) ?? [])
+      .filter(({ endReason }) => endReason === "FORCE_RELEASED");
+    const inClaims = new Set(ended.map(leaseOf)).size;
+    const inChanges = history
+      .of("note")
+      .filter(({ kind, target }) => kind === "forced release" && locks.includes(target)).length;
     if (inClaims !== inChanges || inClaims < told || (isKnown && inClaims > told)) {
       const what = `${lock}: ${told} leases were ended by force${isKnown ? "" : " or more"}, ${inClaims} by the claims, ${inChanges} by the changes`;
       breaches.push({ rule: RULE, what });
     }
   }
   return breaches;
+}
+
+/** The same text at each of its locks. */
+function leaseOf({ lock, token, also = [] }: Listed): string {
+  return [{ lock, token }, ...also]
+    .map((each) => `${each.lock} ${each.token}`)
+    .sort()
+    .join(", ");
 }
 
 /** Each acknowledged change of a limit or a counter is listed, and each change begins where another one ended. */

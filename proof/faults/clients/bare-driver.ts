@@ -5,7 +5,7 @@
 import { createInterface } from "node:readline";
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { Mode, type Rate } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason, Mode, type Rate } from "#proto/rowlock/v1/lock_pb.js";
 import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
 import {
@@ -36,9 +36,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     owner = asked.owner;
     return {};
   },
-  async acquire({ lock, name, mode, permits, requestId, ttlMs, waitMs, isDoubled }, answer) {
+  async acquire({ lock, name, mode, permits, also = [], requestId, ttlMs, waitMs, isDoubled }, answer) {
     const terms = { owner, lasting: lasting(ttlMs) };
-    const acquire = { name, mode: MODES[mode] as Mode, permits, requestId, terms };
+    const further = also.map((each: Command) => ({ ...each, mode: MODES[each.mode] as Mode }));
+    const acquire = { name, mode: MODES[mode] as Mode, permits, also: further, requestId, terms };
     const [outcome, other] = isDoubled
       ? await calls.acquireTwice(acquire)
       : [await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs))];
@@ -49,7 +50,9 @@ const verbs: Readonly<Record<string, Verb>> = {
     if (kept === "gone") return { refused: { reason: "LEASE_LOST", toldMs } };
     if (kept === "late") return { refused: { reason: "LEASE_LOST" } };
     leases.set(lock, kept);
-    answer({ granted: { token: kept.token, leaseId: kept.leaseId }, ...(grantedToo && { grantedToo }) });
+    const { token, tokens, leaseId } = kept;
+    const granted = { token, tokens: Object.fromEntries(tokens), leaseId };
+    answer({ granted, ...(grantedToo && { grantedToo }) });
     return undefined;
   },
   async spend({ name, permits, requestId, waitMs, isStreamed, isAgain }) {
@@ -169,6 +172,34 @@ const verbs: Readonly<Record<string, Verb>> = {
           : [],
       ),
     };
+  },
+  async listSets() {
+    const claims = [];
+    for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+      const states = [ClaimState.HELD, ClaimState.ENDED];
+      const answer: ResponseOf<"listClaims"> = await calls.repeat("listClaims", {
+        ...{ states, pageSize: 200, pageToken },
+      });
+      for (const {
+        lockName: lock,
+        fencingToken,
+        ticketNumber,
+        owner,
+        also,
+        grantedAt,
+        end,
+      } of answer.claims) {
+        if (also.length === 0) continue;
+        claims.push({
+          ...{ lock, owner, token: String(fencingToken), ticket: String(ticketNumber) },
+          also: also.map((other) => ({ lock: other.lockName, token: String(other.fencingToken) })),
+          grantedUs: usOf(grantedAt),
+          ...(end && { endReason: EndReason[end.reason], endedUs: usOf(end.endedAt) }),
+        });
+      }
+      pageToken = answer.nextPageToken || undefined;
+    }
+    return { claims };
   },
   async listPoolChanges() {
     const changes = [];

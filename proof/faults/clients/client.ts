@@ -21,10 +21,15 @@ export interface ClientOptions {
   readonly history: History;
 }
 
-export interface Wanted {
+export interface WantedLock {
   readonly lock: string;
   readonly mode: Mode;
   readonly permits: number;
+}
+
+export interface Wanted extends WantedLock {
+  /** Further locks, all of them or none; only of a bare client. */
+  readonly also?: readonly WantedLock[];
   readonly ttlMs: number;
   /** 0: a try. */
   readonly waitMs: number;
@@ -87,10 +92,14 @@ function failed(error: unknown): void {
   if (!(error instanceof Failed)) throw error;
 }
 
+/** A lease that the client believes to hold at a lock. */
+export type Belief = Omit<Held, "startMs" | "endMs">;
+
 /** A lease that the client believes to hold. */
 export class Holding {
   readonly handle: string;
-  readonly token: string;
+  /** At each of its locks. */
+  readonly beliefs: readonly Belief[];
   readonly ttlMs: number;
   readonly sinceMs = monotonicMs();
   /** When it was told to give the lease up: from then on the client does not believe, whatever it says later. */
@@ -98,9 +107,9 @@ export class Holding {
   readonly #onEnd: (atMs: number) => void;
   #hasEnded = false;
 
-  constructor(handle: string, token: string, ttlMs: number, onEnd: (atMs: number) => void) {
+  constructor(handle: string, beliefs: readonly Belief[], ttlMs: number, onEnd: (atMs: number) => void) {
     this.handle = handle;
-    this.token = token;
+    this.beliefs = beliefs;
     this.ttlMs = ttlMs;
     this.#onEnd = onEnd;
   }
@@ -190,21 +199,17 @@ export class Client {
     lock,
     mode,
     permits,
+    also = [],
     ttlMs,
     waitMs,
     isDoubled = false,
   }: Wanted): Promise<Holding | undefined> {
     const handle = this.id();
-    const call = {
-      who: this.name,
-      startMs: monotonicMs(),
-      did: "acquire",
-      lock,
-      mode,
-      permits,
-      requestId: handle,
-      asksOnce: this.isBare,
-    } as const;
+    const startMs = monotonicMs();
+    const { name: who, isBare: asksOnce } = this;
+    const call = { did: "acquire", who, startMs, requestId: handle, asksOnce } as const;
+    const set = also.length > 0 && { set: [lock, ...also.map((each) => each.lock)] };
+    const locks = [{ lock, mode, permits }, ...also].map((each) => ({ ...each, ...set }));
     const asked = {
       do: "acquire",
       lock: handle,
@@ -214,27 +219,37 @@ export class Client {
       requestId: handle,
       ttlMs,
       waitMs,
+      ...(also.length > 0 && { also: also.map(({ lock: name, ...each }) => ({ name, ...each })) }),
       ...(isDoubled && { isDoubled }),
     };
     try {
       const { granted, refused, grantedToo } = (await this.ask(asked)) as {
-        granted?: { token: string };
+        granted?: { token: string; tokens?: Readonly<Record<string, string>> };
         refused: { reason: string; isRepeated?: boolean; toldMs?: number };
         grantedToo?: string;
       };
       const endMs = monotonicMs();
       if (!granted) {
         const { isRepeated, ...why } = refused;
-        this.#history.add({ ...call, endMs, outcome: isRepeated ? "unknown" : "refused", ...why });
+        const outcome = isRepeated ? "unknown" : "refused";
+        for (const each of locks) this.#history.add({ ...call, ...each, endMs, outcome, ...why });
         return undefined;
       }
-      const { token } = granted;
-      this.#history.add({ ...call, endMs, outcome: "granted", token });
-      if (grantedToo) this.#history.add({ ...call, endMs, outcome: "granted", token: grantedToo });
-      return this.hold({ ...call, did: "hold", token, askedMs: call.startMs }, handle, ttlMs);
+      const held = locks.flatMap((each) => {
+        const token = each.lock === lock ? granted.token : granted.tokens?.[each.lock];
+        if (token !== undefined) return { ...each, token };
+        this.#history.add({ ...call, ...each, endMs, outcome: "refused", reason: "NOT_GIVEN" });
+        return [];
+      });
+      for (const each of held) this.#history.add({ ...call, ...each, endMs, outcome: "granted" });
+      const [lead] = locks as [(typeof locks)[number]];
+      if (grantedToo) this.#history.add({ ...call, ...lead, endMs, outcome: "granted", token: grantedToo });
+      const beliefs = held.map((each) => ({ ...call, ...each, did: "hold", askedMs: startMs }) as const);
+      return this.hold(beliefs, handle, ttlMs);
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
-      this.#history.add({ ...call, endMs: monotonicMs(), outcome: "unknown" });
+      const endMs = monotonicMs();
+      for (const each of locks) this.#history.add({ ...call, ...each, endMs, outcome: "unknown" });
       return undefined;
     }
   }
@@ -280,10 +295,11 @@ export class Client {
   }
 
   /** Believes from now on in a lease, until it is released or lost. */
-  hold(belief: Omit<Held, "startMs" | "endMs">, handle: string, ttlMs: number): Holding {
+  hold(beliefs: readonly Belief[], handle: string, ttlMs: number): Holding {
     const startMs = Math.max(monotonicMs(), this.#settledMs);
-    const holding = new Holding(handle, belief.token, ttlMs, (endMs) => {
-      if (endMs > startMs) this.#history.add({ ...belief, startMs, endMs });
+    const holding = new Holding(handle, beliefs, ttlMs, (endMs) => {
+      if (endMs <= startMs) return;
+      for (const belief of beliefs) this.#history.add({ ...belief, startMs, endMs });
     });
     const lostMs = this.#lostEarly.get(handle);
     if (lostMs === undefined) this.#holdings.set(handle, holding);

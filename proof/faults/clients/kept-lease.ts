@@ -14,6 +14,8 @@ const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 export class KeptLease {
   readonly leaseId: string;
   readonly token: string;
+  /** Of each of its locks. */
+  readonly tokens: ReadonlyMap<string, string>;
   readonly #calls: Repeated;
   readonly #onLost: (atMs: number) => void;
   readonly #stopped = new AbortController();
@@ -45,6 +47,9 @@ export class KeptLease {
   private constructor({ lease, sentMs }: Leased, calls: Repeated, onLost: (atMs: number) => void) {
     this.leaseId = lease.leaseId;
     this.token = String(lease.fencingToken);
+    this.tokens = new Map(
+      [lease, ...lease.also].map(({ lockName, fencingToken }) => [lockName, String(fencingToken)]),
+    );
     this.#untilMs = sentMs + msOf(lease.ttl);
     this.#calls = calls;
     this.#onLost = onLost;

@@ -12,7 +12,13 @@ interface Call {
   readonly endMs: number;
 }
 
-export interface Acquired extends Call {
+/** At one lock. A claim for several locks has an entry at each of them. */
+interface OfSet {
+  /** All locks of the claim, in the order of its request. Unset: it is for one. */
+  readonly set?: readonly string[];
+}
+
+export interface Acquired extends Call, OfSet {
   readonly did: "acquire";
   readonly lock: string;
   readonly mode: Mode;
@@ -55,7 +61,7 @@ export interface SpentAgain extends Call {
  * From `startMs` to `endMs` the client believed that it held the lease: from the answer until it sent the release, was
  * told of the loss, or its deadline passed.
  */
-export interface Held extends Call {
+export interface Held extends Call, OfSet {
   readonly did: "hold";
   readonly lock: string;
   readonly mode: Mode;
@@ -65,7 +71,7 @@ export interface Held extends Call {
   readonly askedMs: number;
 }
 
-export interface Released extends Call {
+export interface Released extends Call, OfSet {
   readonly did: "release";
   readonly lock: string;
   readonly token: string;
@@ -280,6 +286,22 @@ export interface Listed extends Call {
   readonly grantedUs?: number;
   /** If it has ended. */
   readonly endReason?: string;
+  readonly endedUs?: number;
+  /** The other locks of a claim for several, with its tokens there. Unset: it is for one. */
+  readonly also?: readonly { readonly lock: string; readonly token: string }[];
+}
+
+/** A claim that ended in the queue, as ListClaims shows it at the end. */
+export interface Unserved extends Call {
+  readonly did: "unserved";
+  readonly lock: string;
+  readonly ticket: string;
+  readonly owner: string;
+  readonly endReason: string;
+  /** By the database's clock. */
+  readonly endedUs: number;
+  /** The other locks of a claim for several. */
+  readonly also?: readonly string[];
 }
 
 /** A change as ListChanges shows it at the end, the oldest first. */
@@ -325,6 +347,7 @@ export type Entry =
   | FinalPool
   | Watched
   | Listed
+  | Unserved
   | Noted;
 
 export type Kind = Entry["did"];

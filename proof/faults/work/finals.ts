@@ -130,6 +130,7 @@ async function look(client: Client, name: string): Promise<Look> {
 async function listed({ history, clients }: Run, locks: readonly string[]): Promise<void> {
   const lister = clients.find(({ isBare }) => !isBare);
   if (!lister) return;
+  const sets = await listedSets(clients);
   for (const which of [...locks.map((name) => ({ name })), { prefix: TASKS }]) {
     const startMs = monotonicMs();
     const { claims } = (await lister.ask({ do: "listClaims", ...which })) as { claims: readonly Shown[] };
@@ -139,9 +140,36 @@ async function listed({ history, clients }: Run, locks: readonly string[]): Prom
       if (!token || token === "0" || state === "waiting") continue;
       const shown = { lock, token, ticket, state, owner, mode, permits };
       const more = { ...(principal && { principal }), ...(end && { endReason: end.reason }) };
-      history.add({ did: "list", who: lister.name, ...shown, ...more, startMs, endMs });
+      const { also, grantedUs, endedUs } = sets.get(`${lock}/${ticket}`) ?? {};
+      const ofSet = also && { also, ...(grantedUs && { grantedUs }), ...(endedUs && { endedUs }) };
+      history.add({ did: "list", who: lister.name, ...shown, ...more, ...ofSet, startMs, endMs });
     }
   }
+  const call = { did: "unserved", who: lister.name, startMs: monotonicMs(), endMs: monotonicMs() } as const;
+  for (const { token, lock, ticket, owner, also, endReason, endedUs } of sets.values()) {
+    if (token !== "0" || endReason === undefined || endedUs === undefined) continue;
+    const others = also.map((other) => other.lock);
+    history.add({ ...call, lock, ticket, owner, endReason, endedUs, also: others });
+  }
+}
+
+interface ShownSet {
+  readonly lock: string;
+  readonly token: string;
+  readonly ticket: string;
+  readonly owner: string;
+  readonly also: readonly { readonly lock: string; readonly token: string }[];
+  readonly grantedUs?: number;
+  readonly endReason?: string;
+  readonly endedUs?: number;
+}
+
+/** Claims for several locks, held and ended, by the lock and the ticket number of each row. Only bare clients tell of them. */
+async function listedSets(clients: Run["clients"]): Promise<ReadonlyMap<string, ShownSet>> {
+  const client = clients.find(({ isBare }) => isBare);
+  if (!client) return new Map();
+  const { claims } = (await client.ask({ do: "listSets" })) as { claims: readonly ShownSet[] };
+  return new Map(claims.map((claim) => [`${claim.lock}/${claim.ticket}`, claim]));
 }
 
 interface Shown {

@@ -2,7 +2,7 @@
 // its ttl, writes to the store that it protects, and releases it.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client, Holding } from "../clients/client.ts";
+import type { Client, Holding, WantedLock } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Mode } from "../history/history.ts";
 import type { FencedStore } from "./fenced-store.ts";
@@ -17,9 +17,16 @@ export const PAUSED = ["paused/0", "paused/1"];
 export const PAUSED_PATTERN = "paused/*";
 /** A mutex whose leases an operator ends by force now and then. */
 export const FORCED = "forced";
-export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED, ...POOLED];
+/** Held alone, and together with each other. */
+export const SET_MUTEXES = ["set/0", "set/1", "set/2", "set/3"];
+const SET_READ_WRITE = "set/read-write";
+const SET_POOLED = ["pooled/set", "pooled/acme/set"];
+export const LOCKS = [
+  ...[...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED],
+  ...[...POOLED, ...SET_MUTEXES, SET_READ_WRITE, ...SET_POOLED],
+];
 /** What the store protects. */
-const FENCED = [...MUTEXES, ...PAUSED, FORCED];
+const FENCED = [...MUTEXES, ...PAUSED, FORCED, ...SET_MUTEXES];
 
 const TRIES_SHARE = 0.3;
 /** Of the tries of bare clients. */
@@ -32,6 +39,11 @@ const HOLD_MS_MAX = 60;
 const LONG_SHARE = 0.02;
 const LONG_MS = 1.5 * TTL_MS;
 const REST_MS_MAX = 60;
+const SET_MAX = 4;
+const SET_TRIES_SHARE = 0.2;
+/** Some wait for longer than anything may be left alone. */
+const SET_LONG_SHARE = 0.3;
+const SET_LONG_MS = 10_000;
 
 export async function useLocks(run: Run, client: Client, store: FencedStore): Promise<void> {
   const { chance, isOver } = run;
@@ -42,42 +54,58 @@ export async function useLocks(run: Run, client: Client, store: FencedStore): Pr
     const waitMs = chance() < TRIES_SHARE ? 0 : 100 + Math.floor(chance() * WAIT_MS_MAX);
     const isDoubled = client.isBare && waitMs === 0 && chance() < DOUBLED_SHARE;
     const holding = await client.acquire({ lock, mode, permits, ttlMs: TTL_MS, waitMs, isDoubled });
-    if (holding) await use(run, client, lock, holding, store);
+    if (holding) await use(run, client, holding, store);
+    await sleep(chance() * REST_MS_MAX);
+  }
+}
+
+/** Several locks at a time, in any order. Of a bare client. */
+export async function useSets(run: Run, client: Client, store: FencedStore): Promise<void> {
+  const { chance, isOver } = run;
+  const names = [...SET_MUTEXES, SET_READ_WRITE, ...SET_POOLED];
+  while (!isOver()) {
+    const [first, ...also] = names
+      .map((lock) => ({ at: chance(), lock, mode: modeOn(lock, chance), permits: 1 }))
+      .sort((a, b) => a.at - b.at)
+      .slice(0, 2 + Math.floor(chance() * (SET_MAX - 1)))
+      .map(({ at: _, ...wanted }) => wanted) as [WantedLock, ...WantedLock[]];
+    const kind = chance();
+    const isLong = kind < SET_TRIES_SHARE + SET_LONG_SHARE;
+    const longMs = isLong ? SET_LONG_MS : 100 + Math.floor(chance() * WAIT_MS_MAX);
+    const waitMs = kind < SET_TRIES_SHARE ? 0 : longMs;
+    const isDoubled = waitMs === 0 && chance() < DOUBLED_SHARE;
+    const holding = await client.acquire({ ...first, also, ttlMs: TTL_MS, waitMs, isDoubled });
+    if (holding) await use(run, client, holding, store);
     await sleep(chance() * REST_MS_MAX);
   }
 }
 
 function modeOn(lock: string, chance: () => number): Mode {
-  if (lock !== READ_WRITE) return "permit";
+  if (lock !== READ_WRITE && lock !== SET_READ_WRITE) return "permit";
   return chance() < WRITERS_SHARE ? "exclusive" : "shared";
 }
 
 async function use(
   { history, chance }: Run,
   client: Client,
-  lock: string,
   holding: Holding,
   store: FencedStore,
 ): Promise<void> {
-  const { token } = holding;
   const who = client.name;
-  const isFenced = FENCED.includes(lock);
-  const base = isFenced ? store.read(lock, token) : undefined;
+  const fenced = holding.beliefs.flatMap(({ lock, token }) => {
+    const base = FENCED.includes(lock) ? store.read(lock, token) : undefined;
+    return base === undefined ? [] : { lock, token, base };
+  });
   const startMs = monotonicMs();
   await sleep(chance() < LONG_SHARE ? LONG_MS : chance() * HOLD_MS_MAX);
   // Not asked whether it still holds the lock: the store must refuse it if it does not.
-  if (base !== undefined)
-    history.add({
-      did: "write",
-      who,
-      lock,
-      token,
-      base,
-      startMs,
-      endMs: monotonicMs(),
-      ...store.write(lock, token),
-    });
+  for (const { lock, token, base } of fenced) {
+    const write = { did: "write", who, lock, token, base, startMs } as const;
+    history.add({ ...write, endMs: monotonicMs(), ...store.write(lock, token) });
+  }
   const releaseMs = monotonicMs();
   const outcome = await client.release(holding);
-  history.add({ did: "release", who, lock, token, startMs: releaseMs, endMs: monotonicMs(), outcome });
+  const call = { did: "release", who, startMs: releaseMs, endMs: monotonicMs(), outcome } as const;
+  for (const { lock, token, set } of holding.beliefs)
+    history.add({ ...call, lock, token, ...(set && { set }) });
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Failed, outcomeOf } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import { compareAndSet, ERASED, NO_RECORD, readCounter } from "./counters.ts";
-import { FORCED, PAUSED, PAUSED_PATTERN, SEMAPHORE } from "./locks.ts";
+import { FORCED, PAUSED, PAUSED_PATTERN, SEMAPHORE, SET_MUTEXES } from "./locks.ts";
 import { changePool } from "./pools.ts";
 import { changeRate } from "./rates.ts";
 import { oneOf, type Run } from "./run.ts";
@@ -54,10 +54,12 @@ async function setPaused({ history }: Run, client: Client, isPaused: boolean): P
   return outcome;
 }
 
-async function force({ history }: Run, client: Client): Promise<void> {
-  const call = { did: "force", who: client.name, lock: FORCED, startMs: monotonicMs() } as const;
+/** One of several locks that a lease has is enough to end it. */
+async function force({ history, chance }: Run, client: Client): Promise<void> {
+  const lock = oneOf([FORCED, SET_MUTEXES[0] as string], chance);
+  const call = { did: "force", who: client.name, lock, startMs: monotonicMs() } as const;
   try {
-    const { ended } = await client.ask({ do: "forceRelease", name: FORCED, reason: "a run" });
+    const { ended } = await client.ask({ do: "forceRelease", name: lock, reason: "a run" });
     history.add({ ...call, endMs: monotonicMs(), outcome: "done", ended: Number(ended) });
   } catch (error) {
     if (!(error instanceof Failed)) throw error;

@@ -86,7 +86,7 @@ export async function work({ history, chance, isOver }: Run, client: Client): Pr
     for (const { lock, name, token, isLost } of captured) {
       if (isLost) continue;
       const belief = { did: "hold", who, lock: name, mode: "permit", permits: 1, token } as const;
-      const holding = client.hold({ ...belief, askedMs: call.startMs }, lock, TTL_MS);
+      const holding = client.hold([{ ...belief, askedMs: call.startMs }], lock, TTL_MS);
       await sleep(chance() * WORK_MS_MAX);
       const startMs = monotonicMs();
       const restMs = putOffMs(chance);

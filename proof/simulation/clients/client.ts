@@ -11,24 +11,20 @@ import type { Entry, History, Mode, Rate } from "../../faults/history/history.ts
 import type { FencedStore } from "../../faults/work/fenced-store.ts";
 import type { Network } from "../servers/network.ts";
 import { BRIEF } from "../servers/server.ts";
-import {
-  type ClientStep,
-  type Count,
-  ERASED,
-  type Force,
-  type Hold,
-  type Make,
-  MUTEXES,
-  PATTERNED,
-  SERVERS,
-  type SetLimit,
-  type SetPool,
-  type SetRate,
-  type Spend,
-  TASKS,
-  TTL_MS,
-  type Work,
-} from "../steps.ts";
+import type {
+  ClientStep,
+  Count,
+  Force,
+  Hold,
+  Make,
+  SetLimit,
+  SetPool,
+  SetRate,
+  Spend,
+  Wanted,
+  Work,
+} from "../step.ts";
+import { ERASED, MUTEXES, PATTERNED, SERVERS, TASKS, TTL_MS } from "../steps.ts";
 import { Process, type World } from "../world/world.ts";
 import { ownCalls, sessionCalls } from "./calls.ts";
 
@@ -155,16 +151,24 @@ export class SimClient {
     return `${this.name}/${++this.#ids}`;
   }
 
-  /** Writes down an entry: with what `ask` resolves to, or, if nobody hears that, as `unheard`; null: not at all. */
+  /**
+   * Writes down an entry: with what `ask` resolves to, or, if nobody hears that, as `unheard`; null: not at all. Of several
+   * calls in one, an entry for each, with what `ask` resolves to for each.
+   */
   async #write<Told extends object>(
-    call: object,
+    calls: object | readonly object[],
     unheard: object | null,
     ask: () => Promise<Told>,
   ): Promise<Told | undefined> {
     const { history, world } = this.#options;
     const startMs = world.nowMs;
-    const add = (more: object) =>
-      history.add({ who: this.name, startMs, endMs: world.nowMs, ...call, ...more } as unknown as Entry);
+    const all = Array.isArray(calls) ? calls : [calls];
+    const add = (more: object | readonly object[]) => {
+      for (const [at, call] of all.entries()) {
+        const own = Array.isArray(more) ? more[at] : more;
+        history.add({ who: this.name, startMs, endMs: world.nowMs, ...call, ...own } as unknown as Entry);
+      }
+    };
     const tell = () => {
       if (unheard) add(unheard);
     };
@@ -176,7 +180,7 @@ export class SimClient {
       return told;
     } catch (error) {
       if (!(error instanceof RowlockError)) throw error;
-      world.note(() => `${JSON.stringify(call)}: ${error.reason}`);
+      world.note(() => `${JSON.stringify(calls)}: ${error.reason}`);
       tell();
       return undefined;
     } finally {
@@ -184,24 +188,31 @@ export class SimClient {
     }
   }
 
-  async #hold({ lock, mode, permits, ttlMs, waitMs, holdMs, firstMs }: Hold): Promise<void> {
+  async #hold({ lock, mode, permits, also = [], ttlMs, waitMs, holdMs, firstMs }: Hold): Promise<void> {
     const { world, history, store } = this.#options;
     const askedMs = world.nowMs;
     const requestId = this.id();
+    const wanted: readonly Wanted[] = [{ lock, mode, permits }, ...also];
+    const locks = wanted.map((each) => ({
+      ...each,
+      ...(also.length > 0 && { set: wanted.map(({ lock }) => lock) }),
+    }));
     const acquire = {
       name: lock,
       mode: MODES[mode],
       permits,
+      also: also.map((each) => ({ name: each.lock, mode: MODES[each.mode], permits: each.permits })),
       requestId,
       terms: { owner: this.name, lasting: lasting(ttlMs) },
     };
-    const call = { did: "acquire", lock, mode, permits, requestId, asksOnce: true };
+    const calls = locks.map((each) => ({ did: "acquire", ...each, requestId, asksOnce: true }));
     let kept: KeptLease | undefined;
     let belief: Belief | undefined;
     const lost = (atMs: number) => belief?.end(atMs);
     const { repeats } = this.#calls;
-    const wasRepeated = () => ({ isRepeated: lock.startsWith(BRIEF) || this.#calls.repeats > repeats });
-    await this.#write(call, { outcome: "unknown" }, async () => {
+    const isBrief = wanted.some((each) => each.lock.startsWith(BRIEF));
+    const wasRepeated = () => ({ isRepeated: isBrief || this.#calls.repeats > repeats });
+    await this.#write<object>(calls, { outcome: "unknown" }, async () => {
       const outcome = await (waitMs === 0
         ? this.#calls.acquire(acquire, firstMs)
         : this.#calls.wait(acquire, Math.round(waitMs), firstMs));
@@ -211,30 +222,43 @@ export class SimClient {
       if (typeof confirmed === "string")
         return { outcome: "refused", reason: "LEASE_LOST", ...(confirmed === "gone" && { toldMs }) };
       kept = confirmed;
-      return { outcome: "granted", token: kept.token, ...wasRepeated() };
+      return locks.map((each) => {
+        const token = confirmed.tokens.get(each.lock);
+        if (token === undefined) return { outcome: "refused", reason: "NOT_GIVEN" };
+        return { outcome: "granted", token, ...wasRepeated() };
+      });
     });
     if (!kept) return;
-    const { token } = kept;
-    belief = this.#believe({ did: "hold", lock, mode, permits, token, askedMs }, kept);
-    const isFenced = MUTEXES.includes(lock);
-    const base = isFenced ? store.read(lock, token) : undefined;
+    const { tokens } = kept;
+    const held = locks.flatMap((each) => {
+      const token = tokens.get(each.lock);
+      return token === undefined ? [] : { ...each, token };
+    });
+    belief = this.#believe(
+      held.map((each) => ({ did: "hold", ...each, askedMs })),
+      kept,
+    );
+    const fenced = held.flatMap(({ lock, token }) => {
+      const base = MUTEXES.includes(lock) ? store.read(lock, token) : undefined;
+      return base === undefined ? [] : { lock, token, base };
+    });
     const startMs = world.nowMs;
     await sleep(holdMs);
     // Not asked whether it still holds the lock: the store must refuse it if it does not.
-    if (base !== undefined) {
-      const written = {
-        did: "write",
-        who: this.name,
-        lock,
-        token,
-        base,
-        startMs,
-        endMs: world.nowMs,
-      } as const;
-      history.add({ ...written, ...store.write(lock, token) });
+    for (const { lock, token, base } of fenced) {
+      const written = { did: "write", who: this.name, lock, token, base } as const;
+      history.add({ ...written, startMs, endMs: world.nowMs, ...store.write(lock, token) });
     }
     belief.end(world.nowMs);
-    await this.#release({ did: "release", lock, token }, kept);
+    await this.#release(
+      held.map(({ lock, token, ...more }) => ({
+        did: "release",
+        lock,
+        token,
+        ...("set" in more && { set: more.set }),
+      })),
+      kept,
+    );
   }
 
   async #spend({ lock, permits, waitMs, isStreamed, isDoubled, againMs, firstMs }: Spend): Promise<void> {
@@ -272,23 +296,25 @@ export class SimClient {
     }
   }
 
-  #believe(what: object, kept: KeptLease): Belief {
+  /** Of all locks of a lease. */
+  #believe(whats: readonly object[], kept: KeptLease): Belief {
     const { world, history } = this.#options;
     const startMs = world.nowMs;
     const belief: Belief = {
       end: (atMs) => {
         if (!this.#beliefs.delete(belief)) return;
         const endMs = Math.min(atMs, kept.untilMs);
-        if (endMs > startMs) history.add({ who: this.name, startMs, endMs, ...what } as Entry);
+        if (endMs <= startMs) return;
+        for (const what of whats) history.add({ who: this.name, startMs, endMs, ...what } as Entry);
       },
     };
     this.#beliefs.add(belief);
     return belief;
   }
 
-  async #release(call: object, kept: KeptLease, more: object = {}): Promise<void> {
+  async #release(calls: object | readonly object[], kept: KeptLease, more: object = {}): Promise<void> {
     kept.stop();
-    await this.#write(call, { outcome: "unknown" }, async () => {
+    await this.#write(calls, { outcome: "unknown" }, async () => {
       try {
         const { released } = await this.#calls.repeat("release", { leaseId: kept.leaseId, ...more });
         return { outcome: released ? "released" : "gone" };
@@ -467,7 +493,7 @@ export class SimClient {
     for (const own of working) {
       const { task: lock, kept } = own;
       const what = { did: "hold", lock, mode: "permit", permits: 1, token: kept.token, askedMs };
-      if (world.nowMs < kept.untilMs) own.belief = this.#believe(what, kept);
+      if (world.nowMs < kept.untilMs) own.belief = this.#believe([what], kept);
     }
     for (const { task, kept, belief } of working) {
       await sleep(workMs);

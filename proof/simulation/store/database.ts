@@ -83,6 +83,8 @@ export class SimDatabase {
   readonly misdated: string[] = [];
   /** Claims that wait at a pool and have a wider one. */
   readonly stuck: string[] = [];
+  /** Claims for several locks whose rows differ. */
+  readonly torn: string[] = [];
   #stepUs = 0;
   #lastUs = 0;
   #metaVersion = 0;

@@ -2,7 +2,7 @@
 // or assumed to be as this server last wrote them (by the product's own cache); the clock is read after the locks; what was
 // assumed is asserted before it is written. Each trip takes time, and connections break.
 
-import { type Claim, keyText } from "../../../server/core/claim.ts";
+import { type Claim, type ClaimKey, keyText } from "../../../server/core/claim.ts";
 import type { Clock } from "../../../server/core/database-clock.ts";
 import { idsOf } from "../../../server/storage/cached-locks.ts";
 import { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
@@ -11,6 +11,7 @@ import type { Assumptions } from "../../../server/storage/mysql/transaction/read
 import { leavesWaiters } from "../../../server/storage/mysql/transaction/write.ts";
 import { coldReads } from "../../../server/storage/reads/reads.ts";
 import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
+import { claimFromRow } from "../../../server/storage/rows/from-rows.ts";
 import { movesOf } from "../../../server/storage/rows/placement.ts";
 import { requestKeyOf } from "../../../server/storage/rows/values.ts";
 import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
@@ -27,6 +28,7 @@ import {
   StoreError,
   type Writes,
 } from "../../../server/storage/store.ts";
+import { tornSets } from "../../../test/support/torn-sets.ts";
 import { between } from "../world/chance.ts";
 import type { Process, World } from "../world/world.ts";
 import type { SimDatabase } from "./database.ts";
@@ -203,6 +205,9 @@ class SimStore {
       checkDurability: async () => [],
       checkRights: async () => [],
       rowHolder: async () => null,
+      waitForRows: async (lockIds) => {
+        for (const id of lockIds) await this.#waitForRow(id);
+      },
       servers: () => [],
       pool: () => ({ open: Number(!this.#isClosed), idle: Number(!this.#isClosed), waiting: 0 }),
       bounds: () => [],
@@ -219,6 +224,19 @@ class SimStore {
   #tripMs(): number {
     const { luck } = this.#database;
     return between(this.#server.chance, 0.1, luck.tripMsMax);
+  }
+
+  /** As a statement by itself, which has no other row meanwhile. */
+  async #waitForRow(id: bigint): Promise<void> {
+    const { locks } = this.#database;
+    const probe = {};
+    await this.#small(async () => {
+      try {
+        await locks.wait(id, probe);
+      } finally {
+        locks.release(probe);
+      }
+    });
   }
 
   /** A statement by itself. */
@@ -452,6 +470,7 @@ class SimStore {
     this.#handle.inTransaction(() => this.#write(transaction));
     this.#lookAtDate(transaction);
     this.#lookAtLevels(transaction);
+    this.#lookAtSets(transaction);
   }
 
   /**
@@ -481,6 +500,18 @@ class SimStore {
         this.#database.stuck.push(`${at}: claim ${keyText(claim)} waits at a pool, and has a wider one`);
       }
     }
+  }
+
+  #lookAtSets({ rounds }: Transaction): void {
+    const changed = rounds.flatMap(({ writes }) => [...writes.added, ...writes.changed]);
+    const locked = new Set(rounds.flatMap(({ writes }) => writes.locks.map(({ id }) => id)));
+    const { statements } = this.#database.rows;
+    const rowOf = ({ lockId, ticketNumber }: ClaimKey) => {
+      const row = statements.get("claim", lockId, ticketNumber);
+      return row ? claimFromRow(row) : null;
+    };
+    const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
+    for (const what of tornSets(changed, rowOf, locked)) this.#database.torn.push(`${at}: ${what}`);
   }
 
   async #commit(transaction: Transaction, overMs: number, assert: () => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@
 // crash, clients return with their ticket or request ids.
 
 import { type Claim, type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
+import type { Place } from "../../core/command.ts";
 import type { BatchEvent } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -13,15 +14,18 @@ import { OWN_GRANT_AWAITED_MS, QUEUE_SPANS_MAX } from "../engine-bounds.ts";
 /** The limit rules of one decision. */
 export type Rules = readonly LimitRule[];
 
-interface FollowedClaim {
-  /** The claim when its first follower came. */
+export interface FollowedClaim {
+  /** The claim when its first follower came. Of one for several locks the lead, whose grant or end is that of all. */
   readonly claim: Claim;
   readonly followers: Set<Follower>;
   /** Number of the last addition of a follower to this claim. */
   lastAddition: number;
+  /** By lock, its places as far as they were read since then. Only of a claim for several locks. */
+  readonly places: Map<bigint, Place> | null;
 }
 
 interface FollowedLock {
+  /** By ticket numbers. One for several locks is at each of them: whatever moves there concerns it. */
   readonly claims: Map<bigint, FollowedClaim>;
   wantingPlaces: number;
   /** Guard row revision up to which this replica has seen everything. */
@@ -31,6 +35,14 @@ interface FollowedLock {
   /** Number of the last addition of a claim here. */
   lastAddition: number;
 }
+
+/** The keys of the claim's rows, one at each of its locks. */
+export function rowsOf(claim: ClaimKey & { readonly members?: Claim["members"] }): readonly ClaimKey[] {
+  return claim.members ?? [claim];
+}
+
+/** The guard rows of a transaction, as it has left them. */
+type WrittenLocks = ReadonlyMap<bigint, { readonly lock: Pick<Lock, "revision"> }>;
 
 type DecidedLock = Pick<Lock, "id" | "name" | "revision">;
 
@@ -43,47 +55,69 @@ export class Followers {
   /** Additions of followers so far, to compare with `lastAddition` of a claim. */
   additions = 0;
 
-  /** `revision`: of the guard row when the claim was seen waiting. */
-  add(claim: Claim, follower: Follower, revision: bigint): void {
-    const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
-    if (before && before.claim.secret !== claim.secret) this.settled(claim, claim.requestedAtUs);
-    let lock = this.#locks.get(claim.lockId);
-    if (!lock) {
-      lock = {
-        claims: new Map(),
-        wantingPlaces: 0,
-        seenRevision: revision,
-        decidedBy: null,
-        lastAddition: 0,
-      };
-      this.#locks.set(claim.lockId, lock);
+  /** `revision`: of the guard row when the claim was seen waiting. `written`: the same of its other locks; otherwise a poll looks. */
+  add(claim: Claim, follower: Follower, revision: bigint, written?: WrittenLocks): void {
+    const rows = rowsOf(claim);
+    for (const key of rows) {
+      const before = this.claim(key);
+      if (before && before.secret !== claim.secret) this.settled({ ...claim, ...key }, claim.requestedAtUs);
     }
-    // A poll may have been ahead of this answer, and what it saw did not include this claim.
-    if (revision < lock.seenRevision) lock.seenRevision = revision;
-    let followed = lock.claims.get(claim.ticketNumber);
-    if (!followed) {
-      followed = { claim, followers: new Set(), lastAddition: 0 };
-      lock.claims.set(claim.ticketNumber, followed);
+    let followed = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
+    const isNew = !followed;
+    followed ??= { claim, followers: new Set(), lastAddition: 0, places: claim.members ? new Map() : null };
+    if (isNew) this.count += 1;
+    for (const { lockId, ticketNumber } of rows) {
+      const seen = lockId === claim.lockId ? revision : (written?.get(lockId)?.lock.revision ?? 0n);
+      const lock = this.#lock(lockId, seen);
+      if (!isNew) continue;
+      lock.claims.set(ticketNumber, followed);
       lock.lastAddition = this.additions + 1;
-      this.count += 1;
     }
     if (followed.followers.has(follower)) return;
     followed.followers.add(follower);
+    followed.places?.clear();
     followed.lastAddition = ++this.additions;
-    if (follower.placed) lock.wantingPlaces += 1;
+    if (follower.placed) this.#countWanting(followed, 1);
+  }
+
+  #lock(lockId: bigint, revision: bigint): FollowedLock {
+    const known = this.#locks.get(lockId);
+    if (known) {
+      // A poll may have been ahead of this answer, and what it saw did not include this claim.
+      if (revision < known.seenRevision) known.seenRevision = revision;
+      return known;
+    }
+    const lock: FollowedLock = {
+      claims: new Map(),
+      wantingPlaces: 0,
+      seenRevision: revision,
+      decidedBy: null,
+      lastAddition: 0,
+    };
+    this.#locks.set(lockId, lock);
+    return lock;
+  }
+
+  #countWanting({ claim }: FollowedClaim, by: 1 | -1): void {
+    for (const { lockId } of rowsOf(claim)) {
+      const lock = this.#locks.get(lockId);
+      if (lock) lock.wantingPlaces += by;
+    }
   }
 
   /** Removes the follower. Returns whether the claim has other followers here. */
   remove(key: ClaimKey, follower: Follower): boolean {
-    const lock = this.#locks.get(key.lockId);
-    const followed = lock?.claims.get(key.ticketNumber);
-    if (lock && followed?.followers.delete(follower) && follower.placed) lock.wantingPlaces -= 1;
+    const followed = this.#locks.get(key.lockId)?.claims.get(key.ticketNumber);
+    if (followed?.followers.delete(follower) && follower.placed) this.#countWanting(followed, -1);
     if (followed && followed.followers.size > 0) return true;
     this.#forget(key);
     return false;
   }
 
-  /** Notifies the claim's followers that it was granted or has ended, forgets them, and ends its queue span. */
+  /**
+   * Notifies the claim's followers that it was granted or has ended, forgets them, and ends its queue span. Of a claim for several
+   * locks, only the lead may be reported.
+   */
   settled(claim: Claim, nowUs: number): void {
     this.queueSpans.settled(claim);
     const followed = this.#forget(claim);
@@ -118,8 +152,10 @@ export class Followers {
     return [...this.#locks.keys()];
   }
 
+  /** Each once. */
   *claims(): Generator<ClaimRef> {
-    for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
+    for (const [lockId, lock] of this.#locks)
+      for (const { claim } of lock.claims.values()) if (claim.lockId === lockId) yield claim;
   }
 
   /** Whether the lock has changed since this replica last saw it. */
@@ -160,13 +196,15 @@ export class Followers {
   }
 
   #forget(key: ClaimKey): FollowedClaim | undefined {
-    const lock = this.#locks.get(key.lockId);
-    const followed = lock?.claims.get(key.ticketNumber);
-    if (!lock || !followed) return undefined;
-    lock.claims.delete(key.ticketNumber);
-    for (const follower of followed.followers) if (follower.placed) lock.wantingPlaces -= 1;
+    const followed = this.#locks.get(key.lockId)?.claims.get(key.ticketNumber);
+    if (!followed) return undefined;
+    for (const follower of followed.followers) if (follower.placed) this.#countWanting(followed, -1);
     this.count -= 1;
-    if (lock.claims.size === 0) this.#locks.delete(key.lockId);
+    for (const { lockId, ticketNumber } of rowsOf(followed.claim)) {
+      const lock = this.#locks.get(lockId);
+      lock?.claims.delete(ticketNumber);
+      if (lock?.claims.size === 0) this.#locks.delete(lockId);
+    }
     return followed;
   }
 }

@@ -1,10 +1,10 @@
 // Places in queues. Reads a queue once per lock and round for all of its waiters on this replica, and for all calls
 // that ask. Reports places in rounds over all changed locks, with few reads at once and in slices, so that no crowd
-// delays decisions.
+// delays decisions. The place of a claim for several locks is the one at the lock where most are ahead of it.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
-import { type ClaimKey, keyText } from "../../core/claim.ts";
+import { keyText, type Member } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
@@ -14,8 +14,10 @@ import type { QueuePlace, Store } from "../../storage/store.ts";
 import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
+import { longestPlace } from "../views/longest-place.ts";
+import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
-import type { Followers } from "./followers.ts";
+import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
 
 /** A queue as read; finds places by bisection. */
 class Queue {
@@ -93,10 +95,11 @@ class PoolQueue {
     }
   }
 
-  placeOf(key: ClaimKey): Place | null {
-    const place = this.#places.get(keyText(key));
+  placeOf(waiter: Waiter): Place | null {
+    const place = this.#places.get(keyText(waiter));
     if (!place || !this.#lock) return null;
-    const { ahead, permitsAhead, permits } = place;
+    const { ahead, permitsAhead } = place;
+    const permits = permitsOf({ ...waiter, permits: place.permits }, this.#lock);
     const { rate, rateUntilUs, limit, name } = this.#lock;
     const pool = patternOf({ prefix: poolPrefix(name) ?? "" });
     const rateWait = rate &&
@@ -125,6 +128,8 @@ export class Places {
   readonly #changed = new Set<bigint>();
   /** Pools whose waiters are to hear their places. */
   readonly #changedPools = new Set<bigint>();
+  /** Claims for several locks that are told their place when those at all of their locks are known. */
+  readonly #incomplete = new Set<FollowedClaim>();
   readonly #stopping = new AbortController();
   /** Places read or reported since the last pause. */
   #sincePause = 0;
@@ -153,21 +158,36 @@ export class Places {
   }
 
   async of(waiter: Waiter, caller?: Caller): Promise<Place | null> {
-    const queue = await this.#queues.get(waiter.lockId, caller);
-    return (
-      queue.placeOf(waiter.ticketNumber) ?? (await this.#placeAtPool(waiter, queue.enteringName, caller))
-    );
+    return longestPlace(await this.atEach(waiter, caller));
+  }
+
+  /** In the queue of each of its locks, or only at the pool where it waits; empty: it does not wait. */
+  async atEach(waiter: Waiter, caller?: Caller): Promise<readonly Place[]> {
+    const { members } = waiter;
+    const rows = rowsOf(waiter);
+    const queues = await Promise.all(rows.map(({ lockId }) => this.#queues.get(lockId, caller)));
+    const [own] = queues as [Queue];
+    if (!own.placeOf(waiter.ticketNumber)) {
+      const place = await this.#placeAtPool(waiter, own.enteringName, caller);
+      return place ? [place] : [];
+    }
+    return rows.flatMap(({ ticketNumber }, at) => {
+      const place = queues[at]?.placeOf(ticketNumber);
+      if (!place) return [];
+      return members ? [{ ...place, waitsFor: (members[at] as Member).name }] : [place];
+    });
   }
 
   /**
-   * At the pool where the waiter was, or another one over the lock: it may have gone on, and the rules that were read last may not
+   * At the pool where the waiter was, or another one over its locks: it may have gone on, and the rules that were read last may not
    * have a pool that was made a moment ago. `lockName` null: no claim of the lock waits at a pool.
    */
   async #placeAtPool(waiter: Waiter, lockName: string | null, caller?: Caller): Promise<Place | null> {
     if (lockName === null) return null;
     const at = waitsAt(waiter);
-    const poolIds = new Set([...(at === null ? [] : [at]), ...poolsOver(lockName, this.#options.rules())]);
-    for (const poolId of poolIds) {
+    const names = waiter.members?.map(({ name }) => name) ?? [lockName];
+    const over = names.flatMap((name) => poolsOver(name, this.#options.rules()));
+    for (const poolId of new Set([...(at === null ? [] : [at]), ...over])) {
       const place = (await this.#pools.get(poolId, caller)).placeOf(waiter);
       if (place) return place;
     }
@@ -203,6 +223,9 @@ export class Places {
         if (queue) await this.#report(lockIds[index] as bigint, queue, additions);
       }
     }
+    for (const { claim, places } of this.#incomplete)
+      for (const { lockId } of rowsOf(claim)) if (!places?.has(lockId)) this.#changed.add(lockId);
+    this.#incomplete.clear();
   }
 
   /** undefined: nothing to report. */
@@ -223,18 +246,37 @@ export class Places {
   /** `additions`: count of followers before the queue was read. */
   async #report(lockId: bigint, queue: Queue, additions: number): Promise<void> {
     await this.#pauseAfter(queue.length);
-    for (const { claim, followers, lastAddition } of this.#options.followers.of(lockId)) {
+    for (const followed of this.#options.followers.of(lockId)) {
       if (this.#stopping.signal.aborted) return;
       // A newer follower may have received a later place elsewhere, so it waits for the next round.
-      if (lastAddition > additions) {
+      if (followed.lastAddition > additions) {
         this.#changed.add(lockId);
         continue;
       }
-      const place =
-        queue.placeOf(claim.ticketNumber) ?? (await this.#placeAtPoolOrNone(claim, queue.enteringName));
-      if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
+      const place = await this.#placeNow(followed, lockId, queue);
+      if (place) for (const follower of followed.followers) follower.placed?.(place, queue.nowUs);
       await this.#pauseAfter(1);
     }
+  }
+
+  /** null: it does not wait any more, or its places at other locks must be read first. */
+  #placeNow(followed: FollowedClaim, lockId: bigint, queue: Queue): Place | null | Promise<Place | null> {
+    const { claim, places } = followed;
+    if (!places || !claim.members)
+      return queue.placeOf(claim.ticketNumber) ?? this.#placeAtPoolOrNone(claim, queue.enteringName);
+    const member = claim.members.find((each) => each.lockId === lockId);
+    const here = member && queue.placeOf(member.ticketNumber);
+    if (!here) {
+      // It has all of its locks. Should it come back to their queues, all of these have changed.
+      places.clear();
+      return this.#placeAtPoolOrNone(claim, queue.enteringName);
+    }
+    places.set(lockId, { ...here, waitsFor: member.name });
+    if (places.size < claim.members.length) {
+      this.#incomplete.add(followed);
+      return null;
+    }
+    return longestPlace(claim.members.flatMap((each) => places.get(each.lockId) ?? []));
   }
 
   async #placeAtPoolOrNone(claim: Waiter, lockName: string | null): Promise<Place | null> {

@@ -5,7 +5,7 @@
 // notified, and everyone is woken who waited for it, all in one tick of the event loop: a client that gets several answers
 // together sends its next commands together, and one transaction carries them together. Nothing here may throw.
 
-import { type Claim, type ClaimKey, isSpend } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, isLead, isSpend } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import type { Decided } from "../../core/decide-batch.ts";
 import { isOwnName } from "../../core/lock.ts";
@@ -102,7 +102,8 @@ export class Subscribers {
       for (let index = 0; index < list.length; index++) {
         let outcome = attempt.outcome(lockId, index, decided);
         if (outcome && outcome.kind !== "in_doubt") {
-          if (decided && revision !== undefined) this.#note(list[index] as Ask, outcome, decided, revision);
+          if (decided && revision !== undefined)
+            this.#note(list[index] as Ask, outcome, decided, revision, attempt);
           else outcome = undefined;
         }
         outcomes.push(outcome);
@@ -118,10 +119,16 @@ export class Subscribers {
   }
 
   /** Registers what the outcome of an ask leaves here, and reports it. */
-  #note(ask: Ask, outcome: Outcome, { lockName }: Decided, revision: bigint): void {
+  #note(
+    ask: Ask,
+    outcome: Outcome,
+    { lockName }: Decided,
+    revision: bigint,
+    { locks }: Pick<Attempt, "locks">,
+  ): void {
     const { command, follower, submittedMs, caller } = ask;
     if (caller?.span) this.#trace(caller.span, outcome, lockName);
-    if (outcome.kind === "waiting" && follower) this.followers.add(outcome.claim, follower, revision);
+    if (outcome.kind === "waiting" && follower) this.followers.add(outcome.claim, follower, revision, locks);
     // Before anyone learns how the lease has ended, even if it ends in this same transaction.
     if (outcome.kind === "held") caller?.holds?.(outcome.claim);
     const seconds = (performance.now() - submittedMs) / 1e3;
@@ -142,7 +149,7 @@ export class Subscribers {
     const { observer, advances, looks } = this.#options;
     for (const { event, lockName } of events) {
       if (!isOwnName(lockName)) observer({ kind: "event", event, lockName });
-      if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
+      if (event.kind === "granted" && event.queued && isLead(event.claim)) this.#pokeElsewhere(event.claim);
     }
     for (const lockId of leftOver) void advances.owe(lockId);
     locks.forEach(({ lock }) => {
@@ -162,6 +169,8 @@ export class Subscribers {
       followers.queueSpans.committed(events);
     }
     for (const { event, nowUs } of events) {
+      // Of a claim for several locks, each row has its event, and the lead stands for all.
+      if ("claim" in event && !isLead(event.claim)) continue;
       const isEnded = event.kind === "ended";
       // The followers of a spend hear how it ended.
       const isGranted = event.kind === "granted" && !isSpend(event.claim);

@@ -2,7 +2,16 @@
 // whoever asks is called back with the answer, or with the failure.
 
 import { isServerMade } from "../../core/claim.ts";
-import type { Acquire, Asked, Attach, Change, Release, Renew, Withdraw } from "../../core/command.ts";
+import type {
+  Acquire,
+  Asked,
+  Attach,
+  Change,
+  Release,
+  Renew,
+  WantedLock,
+  Withdraw,
+} from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Answer, AnswerTo, Asker, Follower } from "../answers.ts";
@@ -19,6 +28,8 @@ export interface CommandsOptions {
   readonly lockIds: Pick<LockIds, "lookUp">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
+  /** Resolves when no server decides that knows nothing of claims for several locks. Rejects with a Fault. */
+  readonly allowSets: () => Promise<void>;
 }
 
 export class Commands {
@@ -105,7 +116,9 @@ class NamedAsk extends Ask {
     const { name, caller } = this.command;
     try {
       const lock = locks.named(name);
-      if (lock) lanes.add(lock, this);
+      const { also } = this.command as Partial<Acquire>;
+      if (also) this.#findAll(also);
+      else if (lock) lanes.add(lock, this);
       else
         lockIds.lookUp(name, caller).then(
           (id) => addTo(lanes, id, this),
@@ -116,8 +129,27 @@ class NamedAsk extends Ask {
     }
   }
 
+  /** Looked up in the order of the request. Each look-up makes the row of a name that nobody has used. */
+  #findAll(also: readonly WantedLock[]): void {
+    const { lanes, locks, lockIds, allowSets } = this.#commands.options;
+    const { name, caller } = this.command;
+    const idOf = async (wanted: string) => locks.named(wanted)?.id ?? (await lockIds.lookUp(wanted, caller));
+    Promise.all([
+      idOf(name),
+      ...also.map(async (wanted) => {
+        wanted.lockId = await idOf(wanted.name);
+      }),
+      allowSets(),
+    ]).then(
+      ([id]) => addTo(lanes, id, this),
+      (error: unknown) => this.asker.fail(error),
+    );
+  }
+
   override gone(): void {
-    this.#commands.options.locks.forgetName(this.command.name);
+    const { locks } = this.#commands.options;
+    locks.forgetName(this.command.name);
+    for (const { name } of (this.command as Partial<Acquire>).also ?? []) locks.forgetName(name);
     if (this.#tries < STALE_ID_TRIES_MAX) {
       this.begin();
       return;

@@ -8,12 +8,16 @@
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks proceed.
+//
+// A command about several locks never waits for a row while it has another: it is tried again from time to time, and nobody
+// else at its locks waits for it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
-import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
+import { isRowLocked, ROW_LOCKED, type Store, StoreError } from "../../storage/store.ts";
 import type { AnswerTo } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
@@ -21,6 +25,7 @@ import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
+import type { SetMembers } from "./set-members.ts";
 import {
   Ask,
   type AsksByLock,
@@ -37,6 +42,8 @@ import {
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
   readonly pools: Pick<PoolsOverNames, "over" | "learn" | "rootOf">;
+  readonly sets: SetMembers;
+  readonly waitForRows: Store["waitForRows"];
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
@@ -184,6 +191,8 @@ export class Lanes {
         if ((ownTrees.get(tree) ?? state) !== state) continue;
         ownTrees.set(tree, state);
       }
+      if (state !== "free") this.#setSpanningApart(lock);
+      if (lock.queued.length === 0) continue;
       if (state === "free") {
         this.#enterTree(lock, tree);
         const part = this.#takeOf(lock, room);
@@ -238,6 +247,17 @@ export class Lanes {
     return part;
   }
 
+  /** Commands about several locks wait for no row in a slot. */
+  #setSpanningApart(lock: LockEntry): void {
+    const { sets } = this.#options;
+    const spanning = lock.queued.filter(({ command }) => sets.spans(command));
+    if (spanning.length === 0) return;
+    lock.queued = lock.queued.filter(({ command }) => !sets.spans(command));
+    if (lock.queued.length === 0) this.#queued.delete(lock);
+    this.#queuedCount -= spanning.length;
+    void this.#runApart(lock.id, spanning);
+  }
+
   /** `isLane`: this is all that the lane does. */
   async #run(asks: TransactionAsks, isLane = false): Promise<void> {
     let attempt: Attempt | null = null;
@@ -269,6 +289,11 @@ export class Lanes {
     }
     if (asks.byLock.size > 1) {
       await this.#meetInTree(asks);
+      return;
+    }
+    const plain = this.#setApart(asks);
+    if (plain !== asks) {
+      if (plain.byLock.size > 0) await this.#run(plain);
       return;
     }
     for (const lock of this.#locksOf(asks)) {
@@ -319,7 +344,7 @@ export class Lanes {
 
   /** Gives the asks to the patient slots. Their commands count as queued until it is over. */
   #wait(all: TransactionAsks, hold: HeldUpAsks["hold"]): void {
-    const left = this.#shed(all);
+    const left = this.#shed(this.#setApart(all));
     if (left.byLock.size === 0) return;
     const sinceMs = performance.now();
     for (const [lockId, asks] of left.byLock) {
@@ -359,6 +384,67 @@ export class Lanes {
     this.#fillSlots();
   }
 
+  /**
+   * Takes out the commands about several locks, to try them again soon, and returns the rest. After an attempt with an unknown
+   * outcome all stay, as they must stay together.
+   */
+  #setApart(all: TransactionAsks): TransactionAsks {
+    const spans = ({ command }: Ask) =>
+      this.#options.sets.spans(command) || (command.verb === "force_release" && all.needed !== undefined);
+    const hasSome = [...all.byLock.values()].some((asks) => asks.some(spans));
+    if (all.earlier.length > 0 || !hasSome) return all;
+    const byLock = new Map<bigint, readonly Ask[]>();
+    for (const [lockId, asks] of all.byLock) {
+      const lock = this.#options.locks.get(lockId);
+      const plain = asks.filter((ask) => !spans(ask));
+      const spanning = asks.filter(spans);
+      if (spanning.length > 0) void this.#runApart(lockId, spanning);
+      if (plain.length > 0) {
+        byLock.set(lockId, plain);
+        continue;
+      }
+      this.#leaveTree(lock);
+      lock.underWay = null;
+    }
+    this.#goOn();
+    return { byLock, earlier: [] };
+  }
+
+  /**
+   * Tries again when the rows have been free, and then waits for them, which another transaction holds at most for a moment. They
+   * count as queued meanwhile.
+   */
+  async #runApart(lockId: bigint, list: readonly Ask[]): Promise<void> {
+    const asks: TransactionAsks = { byLock: new Map([[lockId, list]]), earlier: [] };
+    const sinceMs = performance.now();
+    const lockIds = [lockId, ...list.flatMap(({ command }) => this.#options.sets.spannedBy(command))];
+    this.#queuedCount += list.length;
+    for (let isOver = false; !isOver; ) {
+      await this.#untilFree(lockIds, performance.now() - sinceMs);
+      const ended = await commitAsks(asks, false, this.#options).then(
+        (attempt) => ({ attempt }),
+        (error: unknown) => ({ error }),
+      );
+      isOver = true;
+      if ("attempt" in ended) this.#answer(asks, ended.attempt);
+      else if (!isRowLocked(ended.error)) this.#fail(asks, ended.error);
+      else if (performance.now() - sinceMs > ROLLED_BACK.longestMs)
+        this.#fail(asks, unavailable(ended.error));
+      else isOver = false;
+    }
+    this.#queuedCount -= list.length;
+    this.#goOn();
+  }
+
+  /** Never rejects: whoever tries again finds out. */
+  async #untilFree(lockIds: readonly bigint[], agoMs: number): Promise<void> {
+    const pauseMs = Math.min(agoMs / 4, bounds.APART_PAUSE_MS_MAX);
+    const startedMs = performance.now();
+    await this.#options.waitForRows([...new Set(lockIds)]).catch(() => {});
+    // If nobody holds these, somebody holds rows of their claims.
+    if (performance.now() - startedMs < pauseMs) await sleep(pauseMs * (0.5 + Math.random()));
+  }
+
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
   #shed({ byLock, earlier }: TransactionAsks): TransactionAsks {
     if (earlier.length > 0) return { byLock, earlier };
@@ -395,12 +481,20 @@ export class Lanes {
 
   #done(asks: TransactionAsks, attempt: Attempt): void {
     this.#release(asks);
-    this.#options.health.committed(asks.byLock);
-    this.#options.subscribers.answer(asks.byLock, attempt);
+    this.#answer(asks, attempt);
+  }
+
+  #answer({ byLock }: TransactionAsks, attempt: Attempt): void {
+    this.#options.health.committed(byLock);
+    this.#options.subscribers.answer(byLock, attempt);
   }
 
   #failed(asks: TransactionAsks, error: unknown): void {
     this.#release(asks);
+    this.#fail(asks, error);
+  }
+
+  #fail(asks: TransactionAsks, error: unknown): void {
     this.#options.health.failed(giveUp(asks, error), asks.byLock);
   }
 

@@ -16,7 +16,7 @@ import {
 } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
-import { PoolsNeeded } from "../../core/pools.ts";
+import { RowsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
@@ -38,7 +38,7 @@ import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
-import { Attempt, inOrderOfIds, withAttempts, withNeeded } from "./transaction.ts";
+import { Attempt, inOrderOfIds, type Needed, withAttempts, withNeeded } from "./transaction.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
@@ -210,12 +210,12 @@ async function grantUnder(
   const impatient = !rule.rulesOnly || ofPools.size > 0;
   const traced = span && new TransactionSpan([span]);
   const base = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
-  let pools = ofPools;
+  let needed: Needed = { pools: ofPools, claims: new Map() };
   const { checked, subscribers, observer } = options;
   try {
     const once = async (): Promise<bigint | null> => {
       traced?.tried();
-      const plan = { ...base, pools: inOrderOfIds(pools) };
+      const plan = { ...base, pools: inOrderOfIds(needed.pools) };
       const attempt = new Attempt(new Map(), options.policy, []);
       let reached: bigint | null | undefined;
       const transacting = checked.transact(plan, (loaded) => {
@@ -231,8 +231,8 @@ async function grantUnder(
         await transacting;
       } catch (error) {
         changing?.failed(error);
-        if (!(error instanceof PoolsNeeded)) throw error;
-        pools = withNeeded(pools, error);
+        if (!(error instanceof RowsNeeded)) throw error;
+        needed = withNeeded(needed, error);
         return await once();
       }
       subscribers.wake(attempt);

@@ -4,7 +4,7 @@
 // the tick of the commit.
 
 import { partsOf, QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
-import { type ClaimKey, isServerMade } from "../../core/claim.ts";
+import { type ClaimKey, isServerMade, keyText } from "../../core/claim.ts";
 import type { Caller, Command, Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import { PoolsNeeded, poolPrefix } from "../../core/pools.ts";
+import { poolPrefix, RowsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import {
@@ -33,6 +33,7 @@ import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
 import type { PoolsOverNames } from "./pools-over-names.ts";
+import type { SetMembers } from "./set-members.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
@@ -41,7 +42,7 @@ export class Ask {
   /** Registered if the claim waits; null: nobody follows the claim from here. */
   readonly follower: Follower | null;
   protected readonly asker: Asker<Answer | null>;
-  /** Set by the lanes, with performance.now(). */
+  /** Set by the lanes; the time is of performance.now(). */
   lockId = 0n;
   submittedMs = 0;
   /** Whether the lanes are done with it. */
@@ -115,8 +116,15 @@ export interface TransactionAsks {
   readonly byLock: AsksByLock;
   /** Attempts with an unknown outcome that included these asks. */
   earlier: readonly Attempt[];
-  /** Pools that a decision has missed. */
-  poolsNeeded?: ReadonlySet<bigint> | undefined;
+  /** What a decision has missed. */
+  needed?: Needed | undefined;
+}
+
+/** Rows that an attempt reads, although no command is about them: it cannot decide without. */
+export interface Needed {
+  readonly pools: ReadonlySet<bigint>;
+  /** By their texts. */
+  readonly claims: ReadonlyMap<string, ClaimKey>;
 }
 
 export interface Deciding {
@@ -125,6 +133,7 @@ export interface Deciding {
   readonly observer: EngineObserver;
   readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
   readonly pools: Pick<PoolsOverNames, "over" | "learn">;
+  readonly sets: Pick<SetMembers, "membersOf" | "learn" | "missed">;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
   /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */
@@ -135,11 +144,12 @@ export interface Deciding {
 
 /** Throws as `withAttempts` does, also that another one holds a row: at once if `impatient`, else after seconds. */
 export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
-  const { store, policy, observer, followers, background, isTraced, locks, pools } = by;
+  const { store, policy, observer, followers, background, isTraced, locks, pools, sets } = by;
   const expected: Expected = {
     hasQueue: (lockId) => followers.follows(lockId),
     nameOf: (lockId) => locks.known(lockId)?.name ?? null,
     poolsOver: (name) => pools.over(name),
+    membersOf: (claim) => sets.membersOf(claim),
   };
   const traced = isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const once = async () => {
@@ -149,19 +159,21 @@ export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Decidi
     for (;;) {
       const attempt = new Attempt(asks.byLock, policy, asks.earlier);
       try {
-        const plan = attempt.plan(expected, impatient, asks.poolsNeeded);
+        const plan = attempt.plan(expected, impatient, asks.needed);
         await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) =>
           attempt.decide(loaded),
         );
       } catch (error) {
-        if (error instanceof PoolsNeeded) {
-          asks.poolsNeeded = withNeeded(asks.poolsNeeded, error);
+        if (error instanceof RowsNeeded) {
+          asks.needed = withNeeded(asks.needed, error);
+          sets.missed(error.sets);
           continue;
         }
         if (isInDoubt(error)) asks.earlier = [...asks.earlier, attempt];
         throw error;
       }
       pools.learn(attempt.limitRules);
+      sets.learn(attempt.decided);
       return attempt;
     }
   };
@@ -174,10 +186,13 @@ export function inOrderOfIds(ids: ReadonlySet<bigint>): bigint[] {
 }
 
 /** The next attempt reads these, too. There are few, so few attempts are in vain. */
-export function withNeeded(known: ReadonlySet<bigint> | undefined, { ids }: PoolsNeeded): Set<bigint> {
-  const all = new Set([...(known ?? []), ...ids]);
-  if (all.size === (known?.size ?? 0)) throw new Error("A decision needs pools that the store did not read.");
-  return all;
+export function withNeeded(known: Needed | undefined, missed: RowsNeeded): Needed {
+  const pools = new Set([...(known?.pools ?? []), ...missed.pools]);
+  const claims = new Map(known?.claims);
+  for (const key of missed.sets.flat()) claims.set(keyText(key), key);
+  if (pools.size === (known?.pools.size ?? 0) && claims.size === (known?.claims.size ?? 0))
+    throw new Error("A decision needs rows that the store did not read.");
+  return { pools, claims };
 }
 
 /**
@@ -185,13 +200,13 @@ export function withNeeded(known: ReadonlySet<bigint> | undefined, { ids }: Pool
  * stay together: two parts of it would only meet at their pool.
  */
 export function parts(
-  { byLock, earlier, poolsNeeded }: TransactionAsks,
+  { byLock, earlier, needed }: TransactionAsks,
   count: number,
   treeOf = (lockId: bigint) => lockId,
 ): TransactionAsks[] {
   const trees = [...Map.groupBy(byLock, ([lockId]) => treeOf(lockId)).values()];
   const size = Math.ceil(trees.length / count);
-  return partsOf(trees, size).map((part) => ({ byLock: new Map(part.flat()), earlier, poolsNeeded }));
+  return partsOf(trees, size).map((part) => ({ byLock: new Map(part.flat()), earlier, needed }));
 }
 
 /** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
@@ -216,6 +231,8 @@ export interface Expected {
   nameOf(lockId: bigint): string | null;
   /** Narrow to wide. */
   poolsOver(name: string | null): readonly bigint[];
+  /** The rows of a claim for several locks; undefined: it is for one, as far as this server knows. */
+  membersOf(claim: ClaimKey): readonly ClaimKey[] | undefined;
 }
 
 /** Commands that give nothing, and end nothing by themselves: they leave the pools alone, and so wait for none. */
@@ -267,16 +284,24 @@ export class Attempt {
   }
 
   /** `impatient`: whether to fail instead of waiting for row locks of others. */
-  plan(expected: Expected, impatient: boolean, poolsNeeded?: ReadonlySet<bigint>): LoadPlan {
-    let pools = poolsNeeded && new Set(poolsNeeded);
+  plan(expected: Expected, impatient: boolean, needed?: Needed): LoadPlan {
+    let pools = needed && needed.pools.size > 0 ? new Set(needed.pools) : undefined;
+    /** Locks of no command: those of claims for several. */
+    const further = new Set<bigint>();
     const claims: ClaimKey[] = [];
+    let needsPools = false;
+    const want = (key: ClaimKey) => {
+      claims.push(key);
+      if (!this.#asked.has(key.lockId)) further.add(key.lockId);
+    };
+    needed?.claims.forEach(want);
     const requestIds: string[] = [];
     const holdersOf: bigint[] = [];
     const locks: PlannedLock[] = [];
     // Not by for...of, which makes a list of two for each lock of each transaction.
     this.#asked.forEach((asked, lockId) => {
       const name = expected.nameOf(lockId);
-      if (poolsNeeded?.has(lockId) || (name !== null && poolPrefix(name) !== null)) {
+      if (needed?.pools.has(lockId) || (name !== null && poolPrefix(name) !== null)) {
         pools ??= new Set();
         pools.add(lockId);
         return;
@@ -290,21 +315,31 @@ export class Attempt {
       const requestIdsBefore = requestIds.length;
       for (let index = 0; index < asked.length; index++) {
         const { command } = asked[index] as Submitted;
+        needsPools ||= !isLight(command);
         if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
         if (command.verb === "acquire") {
+          if (command.also)
+            for (const { lockId: id } of command.also) if (!this.#asked.has(id)) further.add(id);
           if (isServerMade(command.requestId)) claims.push(...claimsMadeBy(this.#earlier, lockId, index));
           else requestIds.push(command.requestId);
         } else if (command.verb === "withdraw") requestIds.push(command.requestId);
         else if (command.verb === "force_release") {
           if (command.ticketNumber === null) holdersOf.push(lockId);
           else claims.push({ lockId, ticketNumber: command.ticketNumber });
-        } else if ("ref" in command) claims.push(command.ref);
-        else if (command.verb === "advance") claims.push(...(command.claims ?? []));
+        } else if ("ref" in command) {
+          claims.push(command.ref);
+          expected.membersOf(command.ref)?.forEach(want);
+        } else if (command.verb === "advance") claims.push(...(command.claims ?? []));
       }
       const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
       const byRequest = requestIds.length > requestIdsBefore;
       locks.push({ id: lockId, heads, likelyQueue: expected.hasQueue(lockId), anywhereInQueue, byRequest });
     });
+    for (const id of further) {
+      const over = needsPools ? expected.poolsOver(expected.nameOf(id)) : [];
+      for (const pool of over) pools = (pools ?? new Set()).add(pool);
+      locks.push({ id, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: expected.hasQueue(id) });
+    }
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));
     const plan = { impatient, locks, claims, requestIds, holdersOf };
     return pools ? { ...plan, pools: inOrderOfIds(pools) } : plan;
@@ -332,7 +367,7 @@ export class Attempt {
       this.pools.set(lock.id, lock);
     }
     // Those of an earlier round may have gone on in this one: then a look finds nothing to do.
-    this.mayGoOn = decision.mayGoOn;
+    this.mayGoOn = isFirst ? decision.mayGoOn : [...this.mayGoOn, ...decision.mayGoOn];
     if (this.#round < AGAIN_ROUNDS_MAX) return decision;
     this.leftOver = decision.again;
     return { ...decision, again: [] };

@@ -1,36 +1,22 @@
-// Why a claim waits, or why a request would have to: reads one lock with its first claims and a few rows of the history, and
-// finds the causes in these rows, the most important first.
+// Why a claim waits, or why a request would have to: reads its locks with their first claims and a few rows of the history.
+// wait-causes.ts finds the causes in these rows.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { SHOWN_BY_GET_MAX, SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
-import { type Claim, isEntering, roomOf, sameSecret } from "../../core/claim.ts";
+import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
+import { type Claim, isEntering, keyText, type Member, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
-import {
-  type EffectiveLimit,
-  type EffectiveRate,
-  effectiveLimit,
-  effectiveRate,
-  fits,
-  neverFits,
-} from "../../core/limit.ts";
-import {
-  type Counters,
-  isDraining,
-  isExhausted,
-  isInWantedStatus,
-  type Lock,
-  statusOf,
-} from "../../core/lock.ts";
+import { type EffectiveLimit, effectiveLimit, effectiveRate, type LimitRule } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
 import { limitOf } from "../../core/noted-change.ts";
-import { levelAt, waitsAt } from "../../core/pools.ts";
-import { exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
-import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
-import { estimate, heldTimesUs } from "./estimate.ts";
-import { poolRowsOver, poolView } from "./pool-views.ts";
+import type { Explanation, WaitTarget } from "../history.ts";
+import { heldTimesUs } from "./estimate.ts";
+import { longestPlace } from "./longest-place.ts";
+import { poolRowsOver } from "./pool-views.ts";
 import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
+import { type Basis, causesAt, explain, type LockBasis } from "./wait-causes.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<
@@ -41,8 +27,10 @@ export interface ExplainingOptions {
   /** The latest time that the database's clock may show. */
   readonly nowUs: () => number;
   readonly subscribers: {
-    /** The place of a waiter; null: it does not wait. */
-    readonly places: { of(waiter: Waiter, caller: Caller | undefined): Promise<Place | null> };
+    /** The places of a waiter, at each of its locks or at a pool; empty: it does not wait. */
+    readonly places: {
+      atEach(waiter: Waiter, caller: Caller | undefined): Promise<readonly Place[]>;
+    };
   };
   /** Nothing is granted before this time, because of a fail-over. */
   readonly checked: { readonly grantsFromUs: number };
@@ -50,7 +38,8 @@ export interface ExplainingOptions {
   readonly lanes: { heldUpForMs(lockId: bigint): number };
 }
 
-type RowsHeld = Extract<WaitCause, { kind: "rows_held" }>;
+type RowsHeld = NonNullable<LockBasis["rowsHeld"]>;
+type Source = ExplainingOptions["store"];
 
 /** null: the claim does not wait, or there is none with that id. Throws Faults. */
 export async function explainWait(
@@ -65,35 +54,61 @@ export async function explainWait(
 async function read(
   target: WaitTarget,
   caller: Caller | undefined,
-  { store, nowUs, checked, subscribers, lanes }: ExplainingOptions,
+  options: ExplainingOptions,
 ): Promise<Basis | null> {
+  const { store, subscribers, checked, nowUs } = options;
   const view = await inOwnTick(() => viewOf(target, store));
   if (!view) return null;
-  const { lock, holders, waiters } = view;
+  const { lock } = view;
   const claim = target.kind === "name" ? null : await waiterOf(target, lock.id, store);
   if (target.kind !== "name" && !claim) return null;
-  const place = claim
-    ? await subscribers.places.of(claim, caller)
-    : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
+  const rows = claim ? await rowsOfWhole(claim, store) : [];
+  const [lead] = rows;
+  const places = lead ? await subscribers.places.atEach(lead, caller) : [placeAtTheEnd(lock)];
+  const place = longestPlace(places);
   if (!place) return null;
   const rules = await inOwnTick(() => store.limitRules());
-  const limit = effectiveLimit(lock, rules);
-  return {
-    ...{ lock, holders, waiters, claim, limit, rate: effectiveRate(lock, rules), place },
-    pools: await inOwnTick(() => poolRowsOver(lock.name, rules, store)),
-    limitSet: await limitSetOf(lock, limit, store),
-    rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
-    recent: await recentOf(lock.id, store),
+  const reading = new Reading(options, rules, nowUs());
+  const names = claim?.members?.map(({ name }) => name) ?? [lock.name];
+  const pools = await inOwnTick(() => poolRowsOver(names, rules, store));
+  const common = {
     grantsFromUs: checked.grantsFromUs,
-    nowUs: nowUs(),
+    nowUs: reading.nowUs,
+    isOwn: target.kind === "ticket",
   };
+  if (!claim?.members) {
+    const recent = await recentOf(lock.id, store);
+    return { ...(await reading.at(view, claim, place)), ...common, recent, pools, each: null };
+  }
+  const each: LockBasis[] = [];
+  for (const [at, row] of rows.entries()) {
+    const { name } = claim.members[at] as Member;
+    const here = places.find(({ waitsFor }) => waitsFor === name) ?? FIRST;
+    const there = row.lockId === lock.id ? view : await viewWith(row, store);
+    if (there) each.push(await reading.at(there, row, here));
+  }
+  const own = each.find((at) => at.lock.id === lock.id);
+  return own ? { ...own, ...common, place, pools, each: await withRecent(each, reading.nowUs, store) } : null;
 }
 
-type Source = ExplainingOptions["store"];
+/** Of a claim with nobody ahead: at a lock that it has, while it waits at a pool. */
+const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
+
+function placeAtTheEnd({ waiting, waitingPermits }: Lock): Place {
+  return { ahead: waiting, permitsAhead: waitingPermits, queueLength: waiting };
+}
 
 async function viewOf(target: WaitTarget, store: Source): Promise<LockView | undefined> {
   if (target.kind !== "ticket") return await viewOrUnused(store, target.name, SHOWN_BY_GET_MAX);
   return (await store.views([target.ref.lockId], SHOWN_BY_GET_MAX))[0];
+}
+
+async function viewWith(
+  { lockId }: Pick<Claim, "lockId">,
+  store: Source,
+  shown = SHOWN_BY_GET_MAX,
+): Promise<LockView | undefined> {
+  return (await inOwnTick(() => store.views([lockId], shown)))[0];
 }
 
 async function waiterOf(
@@ -106,6 +121,79 @@ async function waiterOf(
   const [claim] = claims;
   if (claim?.state !== "waiting") return null;
   return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
+}
+
+/** The claim's rows at all of its locks, the lead first; empty: it waits no more. */
+async function rowsOfWhole(claim: Claim, store: Source): Promise<readonly Claim[]> {
+  const { members } = claim;
+  if (!members) return [claim];
+  const { claims } = await inOwnTick(() => store.claims(members));
+  const byKey = new Map(claims.map((row) => [keyText(row), row]));
+  const rows = members.flatMap((member) => byKey.get(keyText(member)) ?? []);
+  return rows.length === members.length && rows.every(({ state }) => state === "waiting") ? rows : [];
+}
+
+/** Reads what is in the way at one lock after the other. */
+class Reading {
+  readonly nowUs: number;
+  readonly #options: ExplainingOptions;
+  readonly #rules: readonly LimitRule[];
+
+  constructor(options: ExplainingOptions, rules: readonly LimitRule[], nowUs: number) {
+    this.#options = options;
+    this.#rules = rules;
+    this.nowUs = nowUs;
+  }
+
+  async at(view: LockView, claim: Claim | null, place: Place): Promise<LockBasis> {
+    const { store, lanes } = this.#options;
+    const basis = this.#basis(view, claim, place);
+    const { lock, limit } = basis;
+    return {
+      ...basis,
+      limitSet: await limitSetOf(lock, limit, store),
+      rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
+      firstWaitsFor: place.ahead > 0 ? await this.#firstWaitsFor(basis) : undefined,
+    };
+  }
+
+  #basis({ lock, holders, waiters }: LockView, claim: Claim | null, place: Place): LockBasis {
+    const limit = effectiveLimit(lock, this.#rules);
+    const rate = effectiveRate(lock, this.#rules);
+    return { lock, holders, waiters, claim, place, limit, rate, limitSet: null, rowsHeld: null, recent: [] };
+  }
+
+  /** Whoever is behind a claim for several locks learns for which of them that waits, if this one would be free for it. */
+  async #firstWaitsFor({ lock, holders, waiters }: LockBasis): Promise<readonly string[] | undefined> {
+    const first = waiters.find((waiter) => !isEntering(waiter));
+    if (!first?.members || this.#isInItsWay({ lock, holders, waiters }, first)) return undefined;
+    const names: string[] = [];
+    for (const { name, ...there } of first.members) {
+      if (there.lockId === lock.id) continue;
+      const view = await viewWith(there, this.#options.store, SHOWN_BY_LIST_MAX);
+      if (view && this.#isInItsWay(view, { ...first, ...there })) names.push(name);
+    }
+    return names.length > 0 ? names : undefined;
+  }
+
+  #isInItsWay(view: LockView, claim: Claim): boolean {
+    const isAhead = (other: Claim) => other.ticketNumber < claim.ticketNumber && !isEntering(other);
+    if (view.waiters.some(isAhead)) return true;
+    return !causesAt(this.#basis(view, claim, FIRST), this.nowUs).next().done;
+  }
+}
+
+/** Recent claims make an estimate where only one lock is in the way. */
+async function withRecent(
+  each: readonly LockBasis[],
+  nowUs: number,
+  store: Source,
+): Promise<readonly LockBasis[]> {
+  const inTheWay = each.filter((at) => !causesAt(at, nowUs).next().done);
+  const [one] = inTheWay;
+  if (!one || inTheWay.length > 1) return each;
+  const recent = await recentOf(one.lock.id, store);
+  return each.map((at) => (at === one ? { ...at, recent } : at));
 }
 
 /** How the limit in force was set: a change of the rate beside it says nothing of that. */
@@ -151,114 +239,4 @@ async function recentOf(lockId: bigint, store: Source): Promise<readonly Claim[]
     if (step.length < atOnce) break;
   }
   return found;
-}
-
-export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
-  /** The oldest holders, and the first waiters. */
-  readonly holders: readonly Claim[];
-  readonly waiters: readonly Claim[];
-  /** Nothing is granted before this time, because of a fail-over. */
-  readonly grantsFromUs: number;
-  readonly rate: EffectiveRate | null;
-  /** The guard rows of the pools over the lock, narrow to wide. */
-  readonly pools: readonly Counters[];
-  readonly rowsHeld: RowsHeld | null;
-  /** Ended claims of the lock, newest first. */
-  readonly recent: readonly Claim[];
-}
-
-const ONE_PERMIT = { mode: "permit", permits: 1, terms: null } as const;
-
-export function explain(basis: Basis): Explanation {
-  const { nowUs, lock, limit, limitSet, claim, place } = basis;
-  const causes = [...causesOf(basis)];
-  return { nowUs, lock, limit, limitSet, claim, place, causes, estimate: estimateOf(basis, causes) };
-}
-
-function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
-  const { nowUs, lock, limit: inForce, limitSet, claim, place, grantsFromUs, rowsHeld } = basis;
-  // It has its own lock: only the pool at which it waits is in its way.
-  if (claim && isEntering(claim)) {
-    if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
-    if (rowsHeld) yield rowsHeld;
-    yield* poolsInTheWay(basis, claim);
-    return;
-  }
-  const { limit } = inForce;
-  const asked = claim ?? ONE_PERMIT;
-  if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
-  if (rowsHeld) yield rowsHeld;
-  const waitsForDrain = isDraining(lock, limit) && !fits(lock, limit, asked);
-  if (limit === 0 || waitsForDrain || neverFits(limit, asked))
-    yield { kind: "limit", limit: inForce, set: limitSet };
-  const notBeforeUs = lock.record?.notBeforeUs ?? 0;
-  if (notBeforeUs > nowUs) yield { kind: "not_before", untilUs: notBeforeUs };
-  if (isExhausted(lock)) yield { kind: "exhausted" };
-  if (!isInWantedStatus(lock, asked.terms)) yield { kind: "status", status: statusOf(lock) };
-  // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
-  const isFull = lock.holders > 0 && !fits(lock, Math.max(1, limit), asked);
-  if (isFull && lock.holders > lock.entering) yield heldBy(basis);
-  yield* rateInTheWay(basis, asked.permits);
-  // Those that wait at a pool have the lock: where it has no room beside them, they are before this one.
-  const ahead = place.ahead + (isFull ? lock.entering : 0);
-  const permitsAhead = place.permitsAhead + (isFull ? lock.enteringPermits : 0);
-  const others = waitersAhead(basis).filter((other) => isFull || !isEntering(other));
-  if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first: others.slice(0, SHOWN_BY_REFUSAL_MAX) };
-  yield* poolsInTheWay(basis, claim);
-}
-
-/** The pool at which it waits, and the pools without room now that it still has to pass. */
-function* poolsInTheWay(
-  { pools, place, nowUs }: Basis,
-  claim: Claim | null,
-): Generator<WaitCause, void, void> {
-  const asked = claim ?? { permits: 1, ttlUs: null };
-  const at = claim && waitsAt(claim);
-  for (const row of pools) {
-    const isHere = row.id === at;
-    if (claim && levelAt(claim, row.id)?.state === "has") continue;
-    const { ahead, permitsAhead } = isHere ? place : { ahead: row.waiting, permitsAhead: row.waitingPermits };
-    const pool = poolView(row, nowUs);
-    const waitUs = row.rate && rateWaitUs(row.rate, row.rateUntilUs, permitsAhead + asked.permits, nowUs);
-    const hasRoom = row.heldPermits + permitsAhead + roomOf(asked) <= pool.limit.limit;
-    if (!isHere && hasRoom && pool.limit.limit > 0 && !waitUs) continue;
-    const rateUntilUs = waitUs ? nowUs + waitUs : null;
-    yield { kind: "pool", pool, isHere, ahead, permitsAhead, rateUntilUs };
-  }
-}
-
-function* rateInTheWay(
-  { rate, lock, place, nowUs }: Basis,
-  permits: number,
-): Generator<WaitCause, void, void> {
-  if (!rate) return;
-  if (exceedsBurst(rate, permits)) yield { kind: "rate", rate, untilUs: null };
-  else {
-    const waitUs = rateWaitUs(rate, lock.rateUntilUs, place.permitsAhead + permits, nowUs);
-    if (waitUs > 0) yield { kind: "rate", rate, untilUs: nowUs + waitUs };
-  }
-}
-
-function heldBy({ lock, holders }: Basis): WaitCause {
-  const ends = holders.flatMap(({ deadlineUs }) => (deadlineUs === null ? [] : [deadlineUs]));
-  return {
-    kind: "held",
-    holders: holders.slice(0, SHOWN_BY_REFUSAL_MAX),
-    holderCount: lock.holders - lock.entering,
-    firstEndsAtUs: ends.length === 0 ? null : Math.min(...ends),
-  };
-}
-
-function waitersAhead({ waiters, claim }: Basis): readonly Claim[] {
-  return claim ? waiters.filter(({ ticketNumber }) => ticketNumber < claim.ticketNumber) : waiters;
-}
-
-/** Recent leases say how long those last that hold the lock or wait for it, and nothing about other causes. */
-function estimateOf(basis: Basis, causes: readonly WaitCause[]): Explanation["estimate"] {
-  const { limit, claim, place } = basis;
-  const asked = claim ?? ONE_PERMIT;
-  const isOnlyOthers = causes.every(({ kind }) => kind === "held" || kind === "queued" || kind === "limit");
-  if (causes.length === 0 || !isOnlyOthers || limit.limit === 0 || neverFits(limit.limit, asked)) return null;
-  const { ahead } = place;
-  return estimate({ ...basis, limit: limit.limit, waiters: waitersAhead(basis), ahead, asked });
 }

@@ -1,7 +1,7 @@
 // Pools as people and tools see them.
 
-import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
-import { patternOf } from "../../core/limit.ts";
+import type { Claim } from "../../core/claim.ts";
+import { type EffectiveLimit, isUnder, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { Counters } from "../../core/lock.ts";
 import { poolPrefix, poolsOver } from "../../core/pools.ts";
 import { availableNow } from "../../core/rate.ts";
@@ -28,17 +28,32 @@ export function poolView(row: Counters, nowUs: number): PoolView {
   };
 }
 
+/** Permits that a claim takes of a pool: one for several locks takes those of its names under it. */
+export function permitsOf(
+  { permits, members }: Pick<Claim, "permits"> & Partial<Pick<Claim, "members">>,
+  pool: Pick<Counters, "name">,
+): number {
+  if (!members) return permits;
+  const prefix = poolPrefix(pool.name) ?? "";
+  let sum = 0;
+  for (const member of members) if (isUnder(member.name, { prefix })) sum += member.permits;
+  return sum;
+}
+
 /** The patterns of all pools, by their ids. */
 export function poolPatterns(rules: readonly LimitRule[]): ReadonlyMap<bigint, string> {
   return new Map(rules.flatMap((rule) => (rule.poolId ? [[rule.poolId, patternOf(rule)]] : [])));
 }
 
-/** The guard rows of the pools over a name, narrow to wide. Throws StoreErrors. */
+/** The guard rows of the pools over these names, narrow to wide. Throws StoreErrors. */
 export async function poolRowsOver(
-  name: string,
+  names: readonly string[],
   rules: readonly LimitRule[],
   store: Pick<Store, "views">,
 ): Promise<Counters[]> {
-  const ids = poolsOver(name, rules);
-  return ids.length === 0 ? [] : (await store.views(ids, 0)).map(({ lock }) => lock);
+  const ids = new Set(names.flatMap((name) => poolsOver(name, rules)));
+  if (ids.size === 0) return [];
+  const rows = (await store.views([...ids], 0)).map(({ lock }) => lock);
+  // In the order in which claims take them: the pattern of a narrow one is longer.
+  return rows.sort((a, b) => b.name.length - a.name.length || (a.id < b.id ? -1 : 1));
 }

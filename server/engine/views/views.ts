@@ -65,7 +65,7 @@ export class Views {
     return this.#turns.run(async () => {
       const rules = await inOwnTick(() => store.limitRules());
       const view = await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX));
-      const pools = await inOwnTick(() => poolRowsOver(name, rules, store));
+      const pools = await inOwnTick(() => poolRowsOver([name], rules, store));
       const nowUs = this.#nowUs();
       return { ...described(view, rules, nowUs), pools: pools.map((pool) => poolView(pool, nowUs)) };
     }, caller);

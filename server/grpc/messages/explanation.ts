@@ -1,12 +1,12 @@
 // Why a claim waits, as a message that a program acts on and in one line that a person understands. Pure.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { type WaitCause as WaitCauseMessage, WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { rateText } from "../../core/rate.ts";
-import type { Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
+import type { ExplainedLock, Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
 import * as messages from "./messages.ts";
 
 type CauseOf<Kind extends WaitCause["kind"]> = Extract<WaitCause, { kind: Kind }>;
@@ -14,7 +14,7 @@ type CauseOf<Kind extends WaitCause["kind"]> = Extract<WaitCause, { kind: Kind }
 export function explanationMessage(
   explained: Explanation,
 ): MessageInitShape<typeof ExplainWaitResponseSchema> {
-  const { lock, limit, claim, causes, estimate } = explained;
+  const { lock, limit, claim, estimate } = explained;
   return {
     lock: messages.lockMessage({
       lock: { ...lock, record: null },
@@ -24,7 +24,7 @@ export function explanationMessage(
       waiters: [],
     }),
     ...(claim && { claim: messages.claimMessage(claim, lock.name) }),
-    causes: causes.map((cause) => create(WaitCauseSchema, { cause: fieldOf(cause, lock.name) })),
+    causes: causesOf(explained),
     summary: summaryOf(explained),
     ...(estimate && {
       estimate: {
@@ -35,6 +35,24 @@ export function explanationMessage(
       },
     }),
   };
+}
+
+function causesOf({ causes, lock, each }: Explanation): WaitCauseMessage[] {
+  const message = (cause: WaitCause, at: string, lockName = "") =>
+    create(WaitCauseSchema, { cause: fieldOf(cause, at), lockName });
+  if (!each) return causes.map((cause) => message(cause, lock.name));
+  const { before, after } = aroundLocks(causes);
+  return [
+    ...before.map((cause) => message(cause, lock.name)),
+    ...each.flatMap((at) => at.causes.map((cause) => message(cause, at.lock.name, at.lock.name))),
+    ...after.map((cause) => message(cause, lock.name)),
+  ];
+}
+
+/** A claim for several locks comes to pools when it has all of them. */
+function aroundLocks(causes: readonly WaitCause[]) {
+  const isAfter = ({ kind }: WaitCause) => kind === "pool";
+  return { before: causes.filter((cause) => !isAfter(cause)), after: causes.filter(isAfter) };
 }
 
 function fieldOf(
@@ -86,16 +104,17 @@ function fieldOf(
   }
 }
 
-/** One line, such as: 3rd in the queue; held by anna until 14:03:20 UTC unless renewed (about 4 min left). */
+/**
+ * One line, such as: 3rd in the queue; held by anna until 14:03:20 UTC unless renewed (about 4 min left). Of a claim for several
+ * locks: at "b": 3rd in the queue, held by anna until 14:03:20 UTC unless renewed (about 4 min left); at "c": no attempts left.
+ */
 export function summaryOf(explained: Explanation): string {
-  const { claim, place, causes, estimate, limit, limitSet, nowUs } = explained;
-  if (causes.length === 0)
+  const { claim, causes, each, isPartial, estimate, nowUs } = explained;
+  const inTheWay = each?.filter((at) => at.causes.length > 0) ?? [];
+  if (causes.length + inTheWay.length === 0 && !isPartial)
     return claim ? "it is about to be granted" : "free: a request would be granted at once";
-  const isHeld = causes.some(({ kind }) => kind === "held");
-  const namesLimit = causes.some(({ kind }) => kind === "limit");
-  const parts = [queueText(claim, place), ...causes.map((cause) => causeText(cause, explained))];
-  if (isHeld && !namesLimit && limit.source !== "default")
-    parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
+  const parts = each ? partsOfSet(explained, inTheWay) : partsAt(explained, nowUs);
+  if (isPartial) parts.push("another lock is in its way");
   if (estimate) {
     const { medianUs, lowUs, highUs } = estimate;
     parts.push(
@@ -105,6 +124,31 @@ export function summaryOf(explained: Explanation): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
+function partsAt(at: ExplainedLock, nowUs: number): string[] {
+  const { claim, place, causes, limit, limitSet } = at;
+  const isHeld = causes.some(({ kind }) => kind === "held");
+  const namesLimit = causes.some(({ kind }) => kind === "limit");
+  const parts = [queueText(claim, place), ...causes.map((cause) => causeText(cause, at, nowUs))];
+  if (isHeld && !namesLimit && limit.source !== "default")
+    parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
+  return parts;
+}
+
+function partsOfSet(explained: Explanation, inTheWay: readonly ExplainedLock[]): string[] {
+  const { claim, place, causes, nowUs } = explained;
+  const { before, after } = aroundLocks(causes);
+  const textOf = (cause: WaitCause) => causeText(cause, explained, nowUs);
+  return [
+    ...before.map(textOf),
+    ...inTheWay.map((at) => {
+      const parts = partsAt(at, nowUs).filter((part) => part !== "");
+      return `at ${quoted(at.lock.name)}: ${parts.join(", ")}`;
+    }),
+    ...(place.pool === undefined ? [] : [queueText(claim, place)]),
+    ...after.map(textOf),
+  ];
+}
+
 function queueText(claim: Claim | null, { ahead, pool }: Explanation["place"]): string {
   if (claim && pool !== undefined) return `${ordinal(ahead + 1)} in the queue of the pool ${pool}`;
   if (claim) return `${ordinal(ahead + 1)} in the queue`;
@@ -112,7 +156,7 @@ function queueText(claim: Claim | null, { ahead, pool }: Explanation["place"]): 
   return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
 }
 
-function causeText(cause: WaitCause, { nowUs, claim, limitSet, place }: Explanation): string {
+function causeText(cause: WaitCause, { claim, limitSet, place }: ExplainedLock, nowUs: number): string {
   switch (cause.kind) {
     case "failed_over":
       return `the database has failed over, and nothing is granted until ${untilText(cause.untilUs, nowUs)}`;
@@ -132,11 +176,18 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet, place }: Explanat
       return heldText(cause, nowUs);
     case "pool":
       return poolText(cause, nowUs);
-    case "queued": {
-      const entering = cause.ahead - place.ahead;
-      return entering > 0 ? `${entering} before it ${entering === 1 ? "waits" : "wait"} at a pool` : "";
-    }
+    case "queued":
+      return queuedText(cause, cause.ahead - place.ahead);
   }
+}
+
+/** `entering`: how many of those before it have the lock and wait at a pool. The place says how many others there are. */
+function queuedText({ firstWaitsFor = [] }: CauseOf<"queued">, entering: number): string {
+  const parts: string[] = [];
+  if (entering > 0) parts.push(`${entering} before it ${entering === 1 ? "waits" : "wait"} at a pool`);
+  if (firstWaitsFor.length > 0)
+    parts.push(`the first one waits for ${firstWaitsFor.map(quoted).join(" and ")}`);
+  return parts.join(", and ");
 }
 
 /** Such as: the pool openai/* has 50 of 50 permits taken, and 3 wait there before it. */

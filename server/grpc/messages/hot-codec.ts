@@ -81,6 +81,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
   let requestId: service.AcquireRequest["requestId"] = "";
   let whenBusy: service.AcquireRequest["whenBusy"] | undefined;
   let spendOnly: service.AcquireRequest["spendOnly"] = false;
+  const also: service.AcquireRequest["also"] = [];
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) name = r.text();
@@ -102,6 +103,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
     requestId,
     whenBusy: whenBusy ?? { case: undefined },
     spendOnly,
+    also,
   };
   if (terms !== undefined) message.terms = terms;
   return message;
@@ -230,6 +232,7 @@ function writeLease(w: Writer, m: MessageInitShape<typeof lock.LeaseSchema>): vo
   }
   w.text(74, m.requestId);
   w.bool(80, m.provisional);
+  if (m.also !== undefined && m.also.length > 0) w.giveUp();
 }
 
 function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof service.AcquireResponseSchema>): void {

@@ -20,6 +20,7 @@ import {
   type EndReason,
   formatClaimId,
   isSpend,
+  type Member,
   type Mode,
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
@@ -107,6 +108,12 @@ function encodeAny(schema: DescMessage, answer: Answer): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+const NO_LOCKS: pb.ClaimedLock[] = [];
+
+function claimedLock({ name, mode, permits, fencingToken }: Member): pb.ClaimedLock {
+  return create(pb.ClaimedLockSchema, { lockName: name, mode: MODES[mode], permits, fencingToken });
+}
+
 /** A held claim. `nowUs`: when its remaining time counts from, by the database's clock. */
 export function leaseMessage(claim: Claim, lockName: string, nowUs: number): pb.Lease {
   const { deadlineUs, grantedAtUs } = claim;
@@ -121,6 +128,7 @@ export function leaseMessage(claim: Claim, lockName: string, nowUs: number): pb.
     fencingToken: claim.fencingToken,
     requestId: callersRequestId(claim),
     provisional: claim.provisional && deadlineUs !== null,
+    also: claim.members === null ? NO_LOCKS : claim.members.slice(1).map(claimedLock),
   };
   if (leftUs !== null) lease.ttl = durationMessage(leftUs);
   if (deadlineUs !== null) lease.expiresAt = timestampMessage(deadlineUs);
@@ -150,6 +158,7 @@ export function ticketMessage(
     keptFor: durationMessage(Math.min(graceUs, waitUs)),
     ...(place.rateWaitUs !== undefined && { rateWait: durationMessage(place.rateWaitUs) }),
     pool: place.pool ?? "",
+    waitsFor: place.waitsFor ?? "",
   });
 }
 
@@ -164,7 +173,7 @@ export function spentMessage(claim: Claim, lockName: string): pb.Spent {
   });
 }
 
-/** A claim as everybody may see it: without its secret id. */
+/** A claim as everybody may see it: without its secret id. Its other locks are those that the caller may read: see `shownMembers`. */
 export function claimMessage(claim: Claim, lockName: string, pool = ""): pb.Claim {
   const { grantedAtUs, deadlineUs } = claim;
   const isLive = claim.state !== "ended";
@@ -185,6 +194,7 @@ export function claimMessage(claim: Claim, lockName: string, pool = ""): pb.Clai
     provisional: claim.provisional,
     spendOnly: isSpend(claim),
     pool,
+    also: claim.members?.filter(({ lockId }) => lockId !== claim.lockId).map(claimedLock) ?? [],
     ...(!isLive && { end: endMessage(claim), replica: claim.replica === null ? "" : String(claim.replica) }),
   });
 }
@@ -193,7 +203,8 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): p
   return create(pb.ClaimEndSchema, {
     ...(endReason !== null && { reason: END_REASONS[endReason] }),
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
-    endedBy,
+    // Of several locks, the one because of which it ended.
+    ...(endReason === "force_released" ? { endedBy } : { lockName: endedBy }),
     ...(endReason === "status_mismatch" ? { status: endNote } : { note: endNote }),
   });
 }

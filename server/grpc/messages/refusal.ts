@@ -13,6 +13,8 @@ import * as messages from "./messages.ts";
 export interface Holders {
   readonly nowUs: number;
   readonly claims: readonly Claim[];
+  /** Of several locks, by their ids; unset: all are of the lock that the answer is about. */
+  readonly lockNames?: ReadonlyMap<bigint, string>;
 }
 
 export function showsHolders(reason: Refused | EndReason): boolean {
@@ -21,18 +23,20 @@ export function showsHolders(reason: Refused | EndReason): boolean {
 
 /** Says why a request left no claim behind. `holders`: null unless showsHolders. */
 export function refusedMessage(
-  lockName: string,
+  firstName: string,
   refused: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const { rate } = refused;
+  const { rate, at } = refused;
+  const lockName = at?.lockName ?? firstName;
   const isByPool = refused.limit.source === "pool" && Number.isFinite(refused.limit.limit);
   const byLimit = isByPool || refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
   return create(RefusalSchema, {
     reason: REASONS[refused.reason],
     message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
+    lockName: at?.lockName ?? "",
     ...shownHolders(lockName, holders, refused.forUs),
     ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
     ...(rate && { rate: messages.rateInForceMessage(rate) }),
@@ -41,7 +45,8 @@ export function refusedMessage(
 
 /**
  * Says how a claim ended that was asked for again or waited for. `holders`: null unless showsHolders. `limit`: the
- * limit now in force, if the claim no longer fits it, or waited in vain because it is 0.
+ * limit now in force, if the claim no longer fits it, or waited in vain because it is 0. `lockName`: of several locks, the one that
+ * this is about.
  */
 export function endedMessage(
   lockName: string,
@@ -49,9 +54,10 @@ export function endedMessage(
   holders: Holders | null,
   limit: EffectiveLimit | null = null,
 ): ClaimEnd {
+  const { permits } = claim.members?.find(({ name }) => name === lockName) ?? claim;
   return {
     ...messages.endMessage(claim),
-    message: `${quoted(lockName)}: ${endedText(claim, claim.endReason as EndReason, limit)}`,
+    message: `${quoted(lockName)}: ${endedText({ ...claim, permits }, claim.endReason as EndReason, limit)}`,
     ...shownHolders(lockName, holders),
     ...(limit && { limit: messages.limitMessage(limit) }),
   };
@@ -72,15 +78,16 @@ const REASONS: Readonly<Record<Refused, RefusalReason>> = {
 /** The fields about holders. `forUs`: how long the refusal stays so at least; by default, until the first lease ends. */
 function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {
   const retryUs = forUs ?? (holders && nextEndUs(holders));
+  const nameOf = ({ lockId }: Claim) => holders?.lockNames?.get(lockId) ?? lockName;
   return {
-    holders: holders?.claims.map((claim) => messages.claimMessage(claim, lockName)) ?? [],
+    holders: holders?.claims.map((claim) => messages.claimMessage(claim, nameOf(claim))) ?? [],
     ...(retryUs !== null && { retryAfter: messages.durationMessage(retryUs) }),
   };
 }
 
 function refusedText(
   lockName: string,
-  { reason, limit, rate, forUs, status }: OutcomeNamed<"refused">,
+  { reason, limit, rate, forUs, status, at }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -99,8 +106,11 @@ function refusedText(
     case "queue_full":
       if (limit.source === "pool") return `The queue of ${poolText(limit)} is full. Try again later.`;
       return `The queue of ${name} is full. Try again later.`;
-    case "never_fits":
-      return `${permits} permits of ${name} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
+    case "never_fits": {
+      // A pool counts the permits of all of the locks under it.
+      const ofWhat = at && limit.source === "pool" ? "" : ` of ${name}`;
+      return `${permits} permits${ofWhat} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
+    }
     case "not_before":
       return `${name} is not due yet. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
     case "rate":

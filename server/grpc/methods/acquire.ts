@@ -2,9 +2,14 @@
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import { PERMITS_MAX } from "../../core/bounds.ts";
-import { type Claim, type Mode, SPENDS } from "../../core/claim.ts";
+import type {
+  AcquireRequest,
+  AcquireResponse,
+  QueueRequest,
+  WantedLock,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import { FURTHER_LOCKS_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import { type Claim, type Member, type Mode, SPENDS } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import { shownPlace } from "../authorize.ts";
@@ -122,7 +127,7 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
       if (known) return { outcome: known };
       switch (outcome.kind) {
         case "refused": {
-          const value = await refusalOf(engine, { ...answer, outcome }, ask.permits, call);
+          const value = await refusalOf(engine, { ...answer, outcome }, ask, call);
           return { outcome: { case: "refusal", value } };
         }
         case "ended":
@@ -140,8 +145,10 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
   }
 }
 
-export function askedFor({ mayWait }: AcquireInput) {
-  return { claims: 1, waiters: mayWait ? 1 : 0 };
+/** Each lock of a claim counts: the database counts rows, and a claim for several locks has one at each. */
+export function askedFor({ mayWait, also = [] }: Pick<AcquireInput, "mayWait" | "also">) {
+  const claims = 1 + also.length;
+  return { claims, waiters: mayWait ? claims : 0 };
 }
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
@@ -179,13 +186,14 @@ function checkAsk(
   wait: { readonly maxWaitUs: number | null } | null,
   check: Check,
 ): AcquireInput {
-  const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
-  const mode = check.enum(message.mode, MODES, "mode", modes) ?? "permit";
+  const mode = checkMode(message.mode, check);
   const terms = check.within("terms");
   if (message.spendOnly) {
     terms.spendTerms(message.terms);
     if (mode !== "permit")
       check.add("mode", "is for a lease, and spend_only takes none: leave one of them unset");
+    if (message.also.length > 0)
+      check.add("also", "is for a lease, and spend_only takes one lock: leave one of them unset");
   }
   return {
     name: check.name(message.name, "name"),
@@ -196,7 +204,33 @@ function checkAsk(
     ...(message.spendOnly && { ttlUs: SPENDS }),
     mayWait: wait !== null,
     maxWaitUs: wait?.maxWaitUs ?? null,
+    ...(message.also.length > 0 && { also: checkAlso(message, check) }),
   };
+}
+
+type Wanted = Pick<Member, "name" | "mode" | "permits">;
+
+function checkAlso({ name, also }: AcquireRequest | QueueRequest, check: Check): readonly Wanted[] {
+  if (also.length > FURTHER_LOCKS_MAX) {
+    check.add("also", `has ${also.length} locks; at most ${FURTHER_LOCKS_MAX} beside the first one`);
+    return [];
+  }
+  const seen = new Set([name]);
+  return also.map((wanted: WantedLock, at): Wanted => {
+    const within = check.within(`also[${at}]`);
+    if (seen.has(wanted.name)) within.add("name", `is "${wanted.name}" again: name each lock once`);
+    seen.add(wanted.name);
+    const mode = checkMode(wanted.mode, within);
+    return {
+      name: within.name(wanted.name, "name"),
+      mode,
+      permits: checkPermits(wanted.permits, mode, within),
+    };
+  });
+}
+
+function checkMode(mode: WireMode, check: Check): Mode {
+  return check.enum(mode, MODES, "mode", "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE") ?? "permit";
 }
 
 function checkPermits(permits: number, mode: Mode, check: Check): number {

@@ -4,13 +4,14 @@
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
+import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
-import type { EffectiveLimit } from "../../core/limit.ts";
-import type { Answer, Asker, Follower } from "../../engine/answers.ts";
+import { type EffectiveLimit, isUnder } from "../../core/limit.ts";
+import type { AcquireInput, Answer, Asker, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted, type Turn } from "../admission.ts";
-import { maySeeHolders, shownEnd, shownLimit } from "../authorize.ts";
+import { maySeeHolders, shownClaims, shownEnd, shownLimit } from "../authorize.ts";
 import type { Call, Reply } from "../call.ts";
 import { spentMessage } from "../messages/messages.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
@@ -96,18 +97,32 @@ export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promi
   return (async () => admitted(admission, call, command))().finally(done);
 }
 
+/** `ask`: null if the claim was not asked for anew. */
 export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
-  permits: number,
+  ask: Pick<AcquireInput, "name" | "permits" | "also"> | null,
   call: Call,
 ): Promise<Refusal> {
   const { outcome, lockName, nowUs } = answer;
+  const at = outcome.at ?? answer;
   const known = outcome.holders && { nowUs, claims: outcome.holders };
-  const holders = await holdersFor(engine, answer, outcome.reason, call, known);
+  const holders = await holdersFor(engine, at, outcome.reason, call, known);
   const { limit, rate } = outcome;
   const shown = { ...outcome, limit: shownLimit(call, limit), ...(rate && { rate: shownLimit(call, rate) }) };
-  return refusedMessage(lockName, shown, permits, holders);
+  return refusedMessage(lockName, shown, ask ? permitsRefused(ask, outcome) : 0, holders);
+}
+
+/** Of several locks, what was asked of the one in the way, or of the pool: the sum of those under it. */
+function permitsRefused(
+  { name, permits, also = [] }: Pick<AcquireInput, "name" | "permits" | "also">,
+  { at, limit }: OutcomeNamed<"refused">,
+): number {
+  const all = [{ name, permits }, ...also];
+  if (!at || limit.source !== "pool")
+    return (all.find((asked) => asked.name === at?.lockName) ?? { permits }).permits;
+  const prefix = limit.pattern.slice(0, -1);
+  return all.reduce((sum, asked) => (isUnder(asked.name, { prefix }) ? sum + asked.permits : sum), 0);
 }
 
 /** A claim that has ended, as the last message about it: a spend has what it asked for. */
@@ -117,34 +132,58 @@ export async function endingOf(engine: LockEngine, claim: Claim, lockName: strin
 }
 
 async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
-  const { endReason, lockId } = claim;
-  const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
+  const at = endedAt(claim, lockName);
+  const lists = await Promise.all(at.map((lock) => holdersFor(engine, lock, claim.endReason, call)));
+  const limited = await limitFor(engine, at, claim.endReason, call);
+  const about = limited?.lockName ?? (at.length > 1 ? lockName : (at[0] as Lock).lockName);
   const ended = shownEnd(call, claim, lockName);
-  return endedMessage(lockName, ended, holders || null, await limitFor(engine, lockName, endReason, call));
+  return endedMessage(about, ended, merged(at, lists), limited && shownLimit(call, limited.limit));
+}
+
+type Lock = Pick<Answer, "lockId" | "lockName">;
+
+/** The locks that may have been in the claim's way: of one for several the one because of which it ended, or all of them. */
+function endedAt({ lockId, members, endReason, endedBy }: Claim, lockName: string): readonly Lock[] {
+  if (!members) return [{ lockId, lockName }];
+  const all = members.map((member) => ({ lockId: member.lockId, lockName: member.name }));
+  const one = endReason === "force_released" ? undefined : all.find((lock) => lock.lockName === endedBy);
+  return one ? [one] : all;
+}
+
+function merged(locks: readonly Lock[], lists: readonly (Holders | null)[]): Holders | null {
+  const [first, ...others] = lists.filter((holders) => holders !== null);
+  if (!first || others.length === 0) return first ?? null;
+  const claims = [first, ...others].flatMap((holders) => holders.claims);
+  const lockNames = new Map(locks.map(({ lockId, lockName }) => [lockId, lockName]));
+  return { nowUs: first.nowUs, claims: claims.slice(0, SHOWN_BY_REFUSAL_MAX), lockNames };
 }
 
 /** The limit now in force, if a claim that has ended so may have ended by it; a wait does so only by a pause. */
 async function limitFor(
   engine: LockEngine,
-  lockName: string,
+  locks: readonly Lock[],
   reason: Claim["endReason"],
   call: Call,
-): Promise<EffectiveLimit | null> {
+): Promise<{ readonly lockName: string; readonly limit: EffectiveLimit } | null> {
   if (reason !== "never_fits" && reason !== "timed_out") return null;
-  const limit = await engine.limit(lockName, call);
-  return reason === "never_fits" || limit.limit === 0 ? shownLimit(call, limit) : null;
+  for (const { lockName } of locks) {
+    const limit = await engine.limit(lockName, call);
+    if (reason === "never_fits" || limit.limit === 0) return { lockName, limit };
+  }
+  return null;
 }
 
 /** null: the reason has nothing to do with holders, or the caller may not see them. Reads them unless they are `known`. */
 async function holdersFor(
   engine: LockEngine,
   { lockId, lockName }: Pick<Answer, "lockId" | "lockName">,
-  reason: Parameters<typeof showsHolders>[0],
+  reason: Parameters<typeof showsHolders>[0] | null,
   call: Call,
   known?: Holders,
 ): Promise<Holders | null> {
-  if (!showsHolders(reason) || !maySeeHolders(call, lockName)) return null;
-  return known ?? (await engine.holders(lockId, call));
+  if (!reason || !showsHolders(reason) || !maySeeHolders(call, lockName)) return null;
+  const { nowUs, claims } = known ?? (await engine.holders(lockId, call));
+  return { nowUs, claims: shownClaims(call, claims) };
 }
 
 /**

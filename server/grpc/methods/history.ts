@@ -7,7 +7,7 @@ import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimState, EndReason } from "../../core/claim.ts";
 import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
 import type { ChangePosition, ChangesQuery, ClaimPosition, ClaimsQuery } from "../../engine/history.ts";
-import { maySeeAllUnder, seenUnder } from "../authorize.ts";
+import { maySeeAllUnder, seenUnder, shownMembers } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { changeMessage, claimMessage, END_REASONS, STATES, timestampMessage } from "../messages/messages.ts";
 import type { Check } from "./fields.ts";
@@ -26,7 +26,7 @@ export async function listClaims(
       schema: service.ListClaimsResponseSchema,
       pageSize,
       items: engine.claims({ ...query, ...seen }, call),
-      shown: ({ claim, lockName }) => ({ claims: [claimMessage(claim, lockName)] }),
+      shown: ({ claim, lockName }) => ({ claims: [claimMessage(shownMembers(call, claim), lockName)] }),
       token: (at) => tokenAfter(mark, textOf(at)),
       rest: { completeFrom: timestampMessage(claimsUs) },
     },

@@ -86,8 +86,8 @@ class QueueStream {
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
     const { target } = this.#request;
-    const permits = target.kind === "ask" ? target.ask.permits : 0;
-    return { case: "refusal", value: await refusalOf(this.#context.engine, answer, permits, this.#call) };
+    const ask = target.kind === "ask" ? target.ask : null;
+    return { case: "refusal", value: await refusalOf(this.#context.engine, answer, ask, this.#call) };
   }
 
   #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
@@ -197,8 +197,8 @@ export class PlaceUpdates {
   }
 
   /**
-   * As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place in the same queue was read earlier and is ignored. A waiter
-   * goes on to the queues of pools, where there may be more before it.
+   * As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place in the same queue was read earlier and is ignored: also the
+   * worst one of several queues. A waiter goes on to the queues of pools, where there may be more before it.
    */
   offer(place: Place, nowUs: number): void {
     const latest = this.#latest?.place;
@@ -249,7 +249,8 @@ export class PlaceUpdates {
 }
 
 function samePlace(a: Place, b: Place): boolean {
-  return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead && a.pool === b.pool;
+  const isSameQueue = a.pool === b.pool && a.waitsFor === b.waitsFor;
+  return isSameQueue && a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
 }
 
 export class PlaceTurns {

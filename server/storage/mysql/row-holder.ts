@@ -21,9 +21,9 @@ const MARIADB = `SELECT t.trx_mysql_thread_id, CAST(p.USER AS BINARY) FROM infor
   WHERE d.lock_table = CONCAT('\`', DATABASE(), '\`.\`rowlock_lock\`') AND d.lock_index = 'PRIMARY'
     AND CAST(d.lock_data AS UNSIGNED) = ? AND d.lock_id <> COALESCE(t.trx_requested_lock_id, '')
     AND t.trx_mysql_thread_id NOT IN (?) LIMIT 1`;
-const PROBE = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE WAIT 1";
+const PROBE = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE";
 
-export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
+export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder" | "waitForRows"> {
   let asking: Promise<RowHolder | null> | null = null;
   let deniedMs = Number.NEGATIVE_INFINITY;
 
@@ -58,6 +58,9 @@ export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
       });
       return await asking;
     },
+    async waitForRows(lockIds) {
+      for (const lockId of lockIds) await waitForRow(pool, lockId);
+    },
   };
 }
 
@@ -84,10 +87,13 @@ async function findBeside(
   return found;
 }
 
-/** Waits for a second at most. If nobody holds the row, the connection gets it, and releases it at once. */
+/** Waits for LOCK_WAIT_S at most. If nobody holds the row, the connection gets it, and releases it at once. */
 async function waitForRow(pool: MysqlPool, lockId: bigint): Promise<void> {
   try {
-    await pool.use((connection) => query(connection, "row_probe", PROBE, lockId));
+    await pool.use((connection) => {
+      connection.isPatient = true;
+      return query(connection, "row_probe", PROBE, lockId);
+    });
   } catch (error) {
     // Somebody holds it, which is the question.
     if (!isRowLocked(error)) throw error;

@@ -3,6 +3,7 @@
 // of one moment, so that no lock moves along the index of `next_deadline`, which has every busy lock, during the read.
 
 import { partsOf } from "../../core/bounds.ts";
+import { HELD_PLACE } from "../../core/claim.ts";
 import type { ClaimTimes } from "../../core/transitions.ts";
 import { HAS_HOLDER, LOCK_LIST } from "../rows/columns.ts";
 import {
@@ -14,7 +15,7 @@ import {
   textOf,
 } from "../rows/from-rows.ts";
 import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "../rows/placement.ts";
-import { STATES, wordOf } from "../rows/values.ts";
+import { STATE_CODES, STATES, wordOf } from "../rows/values.ts";
 import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { BusyLock, FurtherClaim, Store } from "../store.ts";
 import { type Query, type Runner, rowsOf, type Steps } from "./steps.ts";
@@ -27,7 +28,7 @@ const OF_BUSY = "FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (:ids)"
 const LOCKS = `SELECT ${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
   (SELECT c.requested_at FROM rowlock_claim c WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1),
   CASE WHEN l.entering > 0 THEN (SELECT MIN(c.requested_at) FROM rowlock_claim c
-    WHERE c.lock_id = l.id AND c.pool_id IS NOT NULL) END ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
+    WHERE c.lock_id = l.id AND c.place = ${HELD_PLACE} AND c.state = ${STATE_CODES.waiting}) END ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
 const claimsPage = (
   list: string,
 ) => `SELECT ${list}, ${CLAIM_KEY_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY)

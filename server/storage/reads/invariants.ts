@@ -12,6 +12,7 @@ import {
   countersFromRow,
   levelsOf,
   limitRuleFromRow,
+  membersOf,
   numberOrNull,
   type Row,
   textOf,
@@ -20,6 +21,8 @@ import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
 import { MODES, prefixRange, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
+import { keyAfter, type PageKey } from "./check-pages.ts";
+import { checkSets } from "./check-sets.ts";
 import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
 const POOLS = prefixRange(poolName(""));
@@ -29,24 +32,35 @@ const COUNTED =
   );
 
 const LIVE = claimsIn(
-  ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id", "levels"],
+  [
+    "ticket_number",
+    "state",
+    "mode",
+    "permits",
+    "fencing_token",
+    "ttl",
+    "deadline",
+    "request_id",
+    "levels",
+    "members",
+  ],
   ["holder", "claim"],
 );
 /** Permits that a claim of LIVE takes of its lock and of each pool. */
 const ROOM = "(CASE WHEN ttl = 0 THEN 0 ELSE permits END)";
 /** The guard rows of pools have no claims of their own. */
 const IS_POOL = `(l.name >= x'${POOLS.from.toString("hex")}' AND l.name < x'${POOLS.below.toString("hex")}')`;
-/** Whether a claim of LIVE has its own lock, and waits at a pool. */
-const ENTERS = "(state = 1 AND pool_id IS NOT NULL)";
+/** Whether a claim of LIVE has its own lock, and waits at a pool. Of one for several locks, only the lead's row shows the pool. */
+const ENTERS = `(state = 1 AND (pool_id IS NOT NULL OR (members IS NOT NULL AND place = ${HELD_PLACE})))`;
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
     holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")},
-      NULL AS pool_id FROM rowlock_lock WHERE holder_state <> 0`,
-    claim: `SELECT lock_id, ${columns.join(", ")}, pool_id FROM rowlock_claim`,
-    history: `SELECT lock_id, ${columns.join(", ")}, NULL FROM rowlock_history`,
+      NULL AS place, NULL AS pool_id FROM rowlock_lock WHERE holder_state <> 0`,
+    claim: `SELECT lock_id, ${columns.join(", ")}, place, pool_id FROM rowlock_claim`,
+    history: `SELECT lock_id, ${columns.join(", ")}, NULL, NULL FROM rowlock_history`,
   };
   return `(${tables.map((table) => from[table]).join(" UNION ALL ")})`;
 }
@@ -149,7 +163,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "deadlines",
     sql: `SELECT l.name, c.ticket_number FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL)`,
+      WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL) AND c.members IS NULL`,
     message: ([name, ticket]) => `Claim ${ticket} of ${lockNamed(name)} must expire but has no deadline.`,
   },
   {
@@ -174,7 +188,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "places",
     sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
+      WHERE c.members IS NULL AND c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
     message: ([name, place, state, ticket]) =>
       `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 1 ? "waits" : "holds"}, but its place is ${place}.`,
   },
@@ -235,12 +249,12 @@ const POOL_ROWS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE ${IS_POOL}`;
 /** Claims that list levels, in pages. The values are the key of the last one; each row ends with its own. */
 const LISTED: readonly (readonly [sql: string, first: Readonly<Record<string, bigint>>])[] = [
   [
-    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.id FROM rowlock_lock l
+    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.holder_members, l.id, l.id FROM rowlock_lock l
       WHERE l.id > :lockId AND l.holder_state <> 0 AND l.holder_levels IS NOT NULL ORDER BY l.id LIMIT ${CHECK_PAGE}`,
     { lockId: 0n },
   ],
   [
-    `SELECT c.levels, c.permits, c.ttl, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
+    `SELECT c.levels, c.permits, c.ttl, c.members, c.lock_id, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
       AND (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`,
     { lockId: 0n, place: 0n, ticketNumber: 0n },
   ],
@@ -264,7 +278,7 @@ const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits, c.ttl
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
     (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
-  WHERE l.id > :after AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
+  WHERE l.id > :after AND l.waiting > 0 AND c.members IS NULL AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= :atUs)
     AND l.wakes_at IS NULL AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND r.not_before > :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > :atUs OR l.decided_at < m.grants_from)
@@ -306,6 +320,7 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
     return { severity: "warning", check: "over_limit", message };
   });
   yield* checkPools(findings, max);
+  yield* checkSets(findings, max);
   yield* checkPages(findings, max, "wakes", UNWOKEN, { atUs: nowUs }, ([, name]) => {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "wakes", message };
@@ -333,9 +348,10 @@ function* checkPools(findings: Finding[], max: number): Steps<void> {
   for (const [sql, first] of LISTED) {
     for (let after: PageKey = first; ; ) {
       const page = yield* rowsOf("check_pools", [sql, after]);
-      for (const [levels, permits, ttl] of page) {
-        const room = roomOf({ permits: Number(permits), ttlUs: numberOrNull(ttl ?? null) });
-        for (const { poolId, state } of levelsOf(textOf(levels))) {
+      for (const [levels, permits, ttl, members = null, lockId] of page) {
+        if (members !== null && membersOf(textOf(members))[0]?.lockId !== bigintOf(lockId)) continue;
+        for (const { poolId, state, permits: sum = Number(permits) } of levelsOf(textOf(levels))) {
+          const room = roomOf({ permits: sum, ttlUs: numberOrNull(ttl ?? null) });
           const count = counts.get(poolId);
           if (count && state === "has") {
             count.given += room;
@@ -412,16 +428,6 @@ function* checkRequests(
     if (!next) return;
     after = next;
   }
-}
-
-type PageKey = Readonly<Record<string, bigint>>;
-
-/** The key with which the last row of a page ends, under the names of the first key; null: there is no further page. */
-function keyAfter(page: readonly Row[], first: PageKey): PageKey | null {
-  const last = page.at(-1);
-  if (!last || page.length < CHECK_PAGE) return null;
-  const names = Object.keys(first);
-  return Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
 }
 
 function hexOf(key: Row[number] | undefined): string {

@@ -2,13 +2,23 @@
 // when it is used, so code that acts on it must decide again.
 
 import { type Claim, inOrder } from "../../core/claim.ts";
-import { CLAIM_LIST, GUARD_LIST, HAS_HOLDER, HOLDER_LIST, LOCK_LIST, RECORD_LIST } from "../rows/columns.ts";
+import {
+  CLAIM_LIST,
+  GUARD_LIST,
+  HAS_HOLDER,
+  HOLDER_LIST,
+  LOCK_LIST,
+  POOL_WAITER_LIST,
+  RECORD_LIST,
+} from "../rows/columns.ts";
 import {
   bigintOf,
   claimFromRow,
+  claimKeyFromRow,
   countersFromRow,
   hasRecord,
   holderFromRow,
+  poolWaiterFromRow,
   type Row,
   recordsOf,
   textOf,
@@ -16,7 +26,7 @@ import {
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { LIST_ROWS_MAX } from "../storage-bounds.ts";
-import type { LockView, Store } from "../store.ts";
+import type { LockView, QueuePlace, Store } from "../store.ts";
 import { answers, CLOCK, type Query, type Runner, rowsOf, type Steps, timed } from "./steps.ts";
 
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE c.lock_id = :lockId`;
@@ -26,7 +36,7 @@ const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > :after AND ${HOLDERS_IN_O
 const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn(":after")} AND ${WAITERS_IN_ORDER} LIMIT :max`;
 const QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = :lockId AND ${WAITERS_IN_ORDER}`;
-const POOL_QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
+const POOL_QUEUE = `SELECT ${POOL_WAITER_LIST} FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
   WHERE c.pool_id = :lockId ORDER BY c.pool_rank`;
 const GUARD = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = :lockId`;
 const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY)
@@ -55,23 +65,20 @@ const WAITED_LOCKS = {
 };
 
 export function listings(on: Runner) {
-  const queueBy = async (sql: string, lockId: bigint) => {
+  const queueBy = async (sql: string, lockId: bigint, placeOf: (row: Row) => QueuePlace) => {
     const lists: Query[][] = [[[sql, { lockId }]], [[GUARD, { lockId }]], [CLOCK]];
     const [rows = [], [guard] = [], clock] = await on.read(answers({ name: "queue", lists }));
     return {
       nowUs: Number(clock?.[0]?.[0]),
       lock: guard ? countersFromRow(guard) : null,
-      places: rows.map(([id, ticket, permits]) => ({
-        lockId: bigintOf(id),
-        ticketNumber: bigintOf(ticket),
-        permits: Number(permits),
-      })),
+      places: rows.map(placeOf),
     };
   };
   return {
-    queue: (lockId) => queueBy(QUEUE, lockId),
+    queue: (lockId) =>
+      queueBy(QUEUE, lockId, (row) => ({ ...claimKeyFromRow(row), permits: Number(row[2]) })),
 
-    poolQueue: (poolId) => queueBy(POOL_QUEUE, poolId),
+    poolQueue: (poolId) => queueBy(POOL_QUEUE, poolId, poolWaiterFromRow),
 
     async holders(lockId, max) {
       const { nowUs, rows } = await on.read(

@@ -75,6 +75,7 @@ export const CLAIM_CHANGING_COLUMNS = [
   "fencing_token",
   "granted_at",
   "levels",
+  "members",
 ] as const;
 
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
@@ -121,7 +122,8 @@ export const HISTORY_LIST = [
 export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length;
 
 /** What is read of a claim `c` that waits at a pool. */
-export const POOL_WAITER_LIST = "c.lock_id, c.ticket_number, c.pool_rank, c.permits, c.ttl";
+export const POOL_WAITER_LIST = `c.lock_id, c.ticket_number, c.pool_rank, c.permits, c.ttl,
+  CASE WHEN c.members IS NOT NULL THEN c.levels END`;
 
 /** What a decision reads of a guard row `l`: the lock, its bound of deadlines, and its holder. */
 export const GUARD_LIST = `${LOCK_LIST}, l.next_deadline, ${HOLDER_LIST}`;

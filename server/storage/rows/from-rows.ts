@@ -2,7 +2,7 @@
 // Integers arrive as numbers, as decimal text (BIGINT of MySQL) or as bigint (SQLite): ids, versions, tickets and
 // tokens become bigint; times, counts and sums are exact as numbers. Text is stored as UTF-8 bytes.
 
-import { type Claim, type ClaimKey, fromBase36, type Level, roomOf } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, fromBase36, type Level, type Member, roomOf } from "../../core/claim.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
@@ -10,7 +10,7 @@ import type { Rate } from "../../core/rate.ts";
 import type { PoolWaiter } from "../../core/rows.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
-import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
+import { END_REASONS, MODES, STATES, type WrittenMember, wordOf } from "./values.ts";
 
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];
 
@@ -89,7 +89,7 @@ export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map
 
 /** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimFromRow(row: Row): Claim {
-  const endReason = Number(row[21]);
+  const endReason = Number(row[22]);
   return {
     lockId: bigintOf(row[0]),
     ticketNumber: bigintOf(row[1]),
@@ -112,11 +112,12 @@ export function claimFromRow(row: Row): Claim {
     fencingToken: bigintOf(row[17]),
     grantedAtUs: Number(row[18]) || null,
     levels: row[19] === null ? null : levelsOf(textOf(row[19])),
+    members: row[20] === null ? null : membersOf(textOf(row[20])),
     // NULL for a live claim.
-    endedAtUs: Number(row[20]) || null,
+    endedAtUs: Number(row[21]) || null,
     endReason: endReason ? wordOf(END_REASONS, endReason) : null,
-    endNote: row[22] === null ? "" : textOf(row[22]),
-    endedBy: row[23] === null ? "" : textOf(row[23]),
+    endNote: row[23] === null ? "" : textOf(row[23]),
+    endedBy: row[24] === null ? "" : textOf(row[24]),
   };
 }
 
@@ -125,9 +126,20 @@ const LEVEL_STATES: Readonly<Record<string, Level["state"]>> = { h: "has", w: "w
 /** What `levelsText` has written. */
 export function levelsOf(text: string): Level[] {
   return text.split(" ").map((level) => {
-    const [poolId = "", rank = "", state = ""] = level.split(":");
-    return { poolId: fromBase36(poolId), rank: fromBase36(rank), state: LEVEL_STATES[state] ?? "left" };
+    const [poolId = "", rank = "", state = "", permits] = level.split(":");
+    return {
+      ...{ poolId: fromBase36(poolId), rank: fromBase36(rank), state: LEVEL_STATES[state] ?? "left" },
+      ...(permits !== undefined && { permits: Number.parseInt(permits, 36) }),
+    };
   });
+}
+
+/** What `membersText` has written. */
+export function membersOf(text: string): Member[] {
+  return (JSON.parse(text) as WrittenMember[]).map(([lockId, ticketNumber, name, mode, permits, token]) => ({
+    ...{ lockId: fromBase36(lockId), ticketNumber: fromBase36(ticketNumber) },
+    ...{ name, mode: wordOf(MODES, mode), permits, fencingToken: fromBase36(token) },
+  }));
 }
 
 /** The holder in a row of GUARD_LIST; null: the guard row has none. */
@@ -164,8 +176,16 @@ export function claimKeyFromRow([lockId, ticketNumber]: Row): ClaimKey {
 }
 
 /** A row of POOL_WAITER_LIST. */
-export function poolWaiterFromRow([lockId, ticketNumber, rank, permits, ttl]: Row): PoolWaiter {
-  const ofClaim = { permits: Number(permits), ttlUs: numberOrNull(ttl) };
+export function poolWaiterFromRow([
+  lockId,
+  ticketNumber,
+  rank,
+  permits,
+  ttl = null,
+  levels,
+]: Row): PoolWaiter {
+  const sum = levels && levelsOf(textOf(levels)).find(({ state }) => state === "waits")?.permits;
+  const ofClaim = { permits: sum || Number(permits), ttlUs: numberOrNull(ttl) };
   return {
     ...{ lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber), rank: bigintOf(rank) },
     ...{ room: roomOf(ofClaim), permits: ofClaim.permits },

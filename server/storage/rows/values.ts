@@ -8,8 +8,10 @@ import {
   type ClaimState,
   callersRequestId,
   type EndReason,
+  isLead,
   isServerMade,
   type Level,
+  type Member,
   type Mode,
   placeOf,
 } from "../../core/claim.ts";
@@ -26,7 +28,7 @@ export const asIs = (text: string): string => text;
 
 // Codes are small numbers that never change their meaning. New words get new numbers.
 export const STATE_CODES: Readonly<Record<ClaimState, number>> = { waiting: 1, held: 2, ended: 3 };
-const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
+export const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
 const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   released: 1,
   expired: 2,
@@ -160,7 +162,7 @@ function fixedClaimValues<Text>(claim: Claim, text: ToText<Text>): (Value | Text
 
 /** Values for CLAIM_CHANGING_COLUMNS. */
 export function changingClaimValues(claim: Claim): Value[] {
-  const { requestedAtUs, waitUntilUs, state, ttlUs, deadlineUs, levels } = claim;
+  const { requestedAtUs, waitUntilUs, state, ttlUs, deadlineUs, levels, members } = claim;
   return [
     requestedAtUs,
     waitUntilUs,
@@ -169,16 +171,39 @@ export function changingClaimValues(claim: Claim): Value[] {
     deadlineUs,
     ...grantValues(claim),
     levels === null ? null : bytesOf(levelsText(levels)),
+    members === null ? null : bytesOf(membersText(members)),
   ];
 }
 
 const LEVEL_CODES: Readonly<Record<Level["state"], string>> = { has: "h", waits: "w", left: "l" };
 
-/** Such as `1f:3:h 2k:a:w`: pool and rank in base 36, so that POOLS_OVER_NAME_MAX levels fit into 255 bytes. */
+/** Such as `1f:3:h 2k:a:w`: pool and rank in base 36; of a claim for several locks with its permits there. */
 function levelsText(levels: readonly Level[]): string {
   return levels
-    .map(({ poolId, rank, state }) => `${poolId.toString(36)}:${rank.toString(36)}:${LEVEL_CODES[state]}`)
+    .map(({ poolId, rank, state, permits }) =>
+      [
+        ...[poolId.toString(36), rank.toString(36), LEVEL_CODES[state]],
+        ...(permits === undefined ? [] : [permits.toString(36)]),
+      ].join(":"),
+    )
     .join(" ");
+}
+
+/** JSON with lock, ticket number, name, mode, permits and token of each, the numbers of 64 bits in base 36. */
+export type WrittenMember = [
+  ...ids: [lock: string, ticket: string],
+  ...wanted: [name: string, mode: number, permits: number],
+  token: string,
+];
+
+function membersText(members: readonly Member[]): string {
+  const written = members.map(
+    ({ lockId, ticketNumber, name, mode, permits, fencingToken }): WrittenMember => {
+      const token = fencingToken.toString(36);
+      return [lockId.toString(36), ticketNumber.toString(36), name, MODE_CODES[mode], permits, token];
+    },
+  );
+  return JSON.stringify(written);
 }
 
 /** Values for CLAIM_WRITTEN_COLUMNS. */
@@ -189,7 +214,8 @@ export function writtenClaimValues(claim: Claim): Value[] {
 const AT_NO_POOL: readonly Value[] = [null, null];
 
 function placeValues(claim: Claim): Value[] {
-  const at = claim.state === "waiting" && claim.levels?.find(({ state }) => state === "waits");
+  const waits = claim.state === "waiting" && claim.levels !== null && isLead(claim);
+  const at = waits && claim.levels?.find(({ state }) => state === "waits");
   return [placeOf(claim), ...(at ? [at.poolId, at.rank] : AT_NO_POOL)];
 }
 
@@ -224,6 +250,7 @@ export function historyValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value 
     claim.waitUntilUs,
     claim.ttlUs,
     ...grantValues(claim),
+    claim.members === null ? null : bytesOf(membersText(claim.members)),
     endedAtUs,
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     text(claim.endNote),

@@ -50,6 +50,7 @@ export function sqliteStore(database: OpenDatabase, options: SqliteOptions): Sto
       ...coldReads(stepsOn(handle)),
       // One process has the file to itself.
       rowHolder: async () => null,
+      waitForRows: async () => {},
     }),
     // The file was opened for writing.
     checkRights: async () => [],

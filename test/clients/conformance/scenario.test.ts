@@ -41,7 +41,17 @@ test("names and saved values are filled in", () => {
     ["token", 7],
     ["row.name", "x"],
   ]);
-  const step = { name: "~/job", list: [kept("token"), `w${kept("token")}-${kept("row.name")}`], plain: 1 };
-  expect(filled(step, values, "slug")).toEqual({ name: "slug/job", list: [7, "w7-x"], plain: 1 });
+  const step = {
+    name: "~/job",
+    tokens: { "~/job": "1" },
+    list: [kept("token"), `w${kept("token")}-${kept("row.name")}`],
+    plain: 1,
+  };
+  expect(filled(step, values, "slug")).toEqual({
+    name: "slug/job",
+    tokens: { "slug/job": "1" },
+    list: [7, "w7-x"],
+    plain: 1,
+  });
   expect(() => filled(kept("gone"), values, "slug")).toThrow("Nothing is kept under gone.");
 });

@@ -1,6 +1,6 @@
 // What a scenario can use as placeholders:
 //
-//   ~/job     a lock name that no other scenario uses, because all scenarios of a language share a server
+//   ~/job     a lock name that no other scenario uses, because all scenarios of a language share a server; also as a key
 //   ${lease}  the value that an earlier step kept under this name; alone in a text, it keeps its type
 
 export type Values = ReadonlyMap<string, unknown>;
@@ -14,7 +14,12 @@ function fill(value: unknown, values: Values, prefix: string): unknown {
   if (typeof value === "string") return text(value, values, prefix);
   if (Array.isArray(value)) return value.map((entry) => fill(entry, values, prefix));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, fill(entry, values, prefix)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      String(text(key, values, prefix)),
+      fill(entry, values, prefix),
+    ]),
+  );
 }
 
 function text(value: string, values: Values, prefix: string): unknown {

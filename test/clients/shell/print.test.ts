@@ -139,6 +139,7 @@ test("a message of the shell is one line, even with a foreign name in it", async
   const lock = {
     name: "x\u001b]0;owned\u0007\u009b2J\u202e\nrowlock: all is well",
     state: "lost",
+    tokens: new Map(),
     signal: AbortSignal.abort({ end: { reason: "EXPIRED" } }),
     release: async () => false,
     async [Symbol.asyncDispose]() {},

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CliContext } from "../../../clients/shell/context.ts";
 import { laterReason, waitingLine } from "../../../clients/shell/take.ts";
 
-function written(errIsTerminal: boolean) {
+function written(errIsTerminal: boolean, also?: Parameters<typeof waitingLine>[2]) {
   const texts: string[] = [];
   const context = { errIsTerminal, err: (text: string) => void texts.push(text) } as unknown as CliContext;
-  return { texts, line: waitingLine("job", context) };
+  return { texts, line: waitingLine("job", context, also) };
 }
 
 const at = (ahead: number) => ({
@@ -56,6 +56,18 @@ test("a wait at a pool names it", () => {
   expect(texts).toEqual([
     'rowlock: waiting for "job": 2 ahead at the pool openai/*, for 12 s so far\n',
     'rowlock: waiting for "job": next at the pool openai/*, for 12 s so far\n',
+  ]);
+});
+
+test("a wait for several locks names them, and the one at which most are before it", () => {
+  const { texts, line } = written(false, [{ name: "b" }, { name: "c", mode: "shared" }]);
+  line.at({ ...at(2), waitsFor: "b" });
+  line.at({ ...at(0), waitsFor: "c" });
+  line.say("anna holds b");
+  expect(texts).toEqual([
+    'rowlock: waiting for "job" (also b, c:shared): 2 ahead in the queue of "b", for 12 s so far\n',
+    'rowlock: waiting for "job" (also b, c:shared): next in each queue, for 12 s so far\n',
+    'rowlock: waiting for "job" (also b, c:shared): anna holds b\n',
   ]);
 });
 

@@ -1,11 +1,11 @@
 // What follows a commit: what callers hear of their leases, and which locks are looked at again.
 
 import { expect, test } from "vitest";
-import type { Claim } from "../../../server/core/claim.ts";
+import type { Claim, Member } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
 import { Ask, Attempt } from "../../../server/engine/transaction/transaction.ts";
-import { ACQUIRE } from "../../support/claims.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 import { ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
 const OWN = 1n;
@@ -14,6 +14,7 @@ const FORCE: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n
 
 function scene() {
   const owed: bigint[] = [];
+  const poked: unknown[] = [];
   const seen: unknown[] = [];
   const subscribers = new Subscribers({
     store: {},
@@ -21,13 +22,13 @@ function scene() {
     views: {},
     pollIntervalMs: 86_400_000,
     observer: (event: { kind: string }) => void seen.push(event.kind),
-    poke() {},
+    poke: (granted: object) => void poked.push(granted),
     replica: OWN,
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
     onFailure() {},
   } as unknown as SubscribersOptions);
   const batch = new Attempt(new Map(), policy, []);
-  return { subscribers, batch, leases: subscribers.leases, owed, seen };
+  return { subscribers, batch, leases: subscribers.leases, owed, poked, seen };
 }
 
 test("locks at which a large grant has left waiters are looked at again", () => {
@@ -35,6 +36,30 @@ test("locks at which a large grant has left waiters are looked at again", () => 
   batch.leftOver = [5n, 6n];
   subscribers.wake(batch);
   expect(owed).toEqual([5n, 6n]);
+});
+
+test("the server of a waiter hears of the grant of several locks once, and so do those here who hold them", () => {
+  const { subscribers, batch, leases, poked, seen } = scene();
+  const member = (lockId: bigint) => ({ lockId, ticketNumber: 3n, name: `lock ${lockId}` }) as Member;
+  const members = [member(6n), member(5n)];
+  const row = (lockId: bigint): Claim => ({ ...CLAIM, lockId, ticketNumber: 3n, replica: 2n, members });
+  const ended: bigint[] = [];
+  leases.add(CLAIM, ({ lockId }) => ended.push(lockId));
+  batch.events = [5n, 6n].flatMap((lockId) => [
+    {
+      event: { kind: "granted", claim: row(lockId), waitedUs: 1, queued: true } as const,
+      ...{ lockName: `lock ${lockId}`, nowUs: 1 },
+    },
+    {
+      event: { kind: "ended", claim: row(lockId), was: "held" } as const,
+      ...{ lockName: `lock ${lockId}`, nowUs: 1 },
+    },
+  ]);
+  subscribers.wake(batch);
+  expect(poked).toEqual([{ replica: 2n, lockId: 6n, ticketNumber: 3n }]);
+  expect(ended).toEqual([6n]);
+  // Metrics and the log count each lock.
+  expect(seen).toEqual(["event", "event", "event", "event"]);
 });
 
 /** Commits one transaction with these commands for one lock, and does what follows it. */
@@ -47,7 +72,10 @@ async function answered({ subscribers }: ReturnType<typeof scene>, ...commands: 
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
   const batch = new Attempt(asks, roomy, []);
   const transacting = store.transact(
-    batch.plan({ hasQueue: () => false, nameOf: () => null, poolsOver: () => [] }, true),
+    batch.plan(
+      { hasQueue: () => false, nameOf: () => null, poolsOver: () => [], membersOf: () => undefined },
+      true,
+    ),
     (loaded) => batch.decide(loaded),
   );
   await store.at(0).commit();

@@ -2,7 +2,7 @@
 // lock again. A poll and the answers of transactions use different connections, so they arrive in any order.
 
 import { describe, expect, test } from "vitest";
-import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
+import type { Claim, ClaimKey, Member } from "../../../server/core/claim.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
 import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
@@ -122,5 +122,58 @@ describe("the followers of a replica", () => {
     expect(followers.lockIds()).toEqual([]);
     expect([...followers.claims()]).toEqual([]);
     expect([...followers.of(LOCK)]).toEqual([]);
+  });
+
+  describe("of a claim for several locks", () => {
+    const OTHER = 8n;
+    const member = (lockId: bigint, ticketNumber: bigint) =>
+      ({ lockId, ticketNumber, name: `lock ${lockId}` }) as Member;
+    const set = (secret = "own"): Claim => ({
+      ...claim(1n, "waiting", secret),
+      members: [member(LOCK, 1n), member(OTHER, 5n)],
+    });
+    const placed = () => ({ settled() {}, placed() {} });
+
+    test("are followers at each of its locks, and its heartbeat is one", () => {
+      const followers = new Followers();
+      const who = placed();
+      followers.add(set(), who, 3n, new Map([[OTHER, { lock: { revision: 4n } }]]));
+      expect(followers.lockIds()).toEqual([LOCK, OTHER]);
+      expect([followers.isStale(LOCK, 3n), followers.isStale(OTHER, 4n)]).toEqual([false, false]);
+      expect([followers.wantsPlaces(LOCK), followers.wantsPlaces(OTHER)]).toEqual([true, true]);
+      expect([...followers.claims()]).toEqual([set()]);
+      expect(followers.count).toBe(1);
+      expect(followers.remove(set(), who)).toBe(false);
+      expect(followers.count).toBe(0);
+      expect(followers.lockIds()).toEqual([]);
+    });
+
+    test("look at a further lock whose revision nobody knew", () => {
+      const followers = new Followers();
+      followers.add(set(), placed(), 3n);
+      expect(followers.isStale(OTHER, 4n)).toBe(true);
+    });
+
+    test("leave those of others at its locks, when it is granted", () => {
+      const followers = new Followers();
+      const told: Claim[] = [];
+      const other = { ...claim(6n), lockId: OTHER };
+      followers.add(other, placed(), 1n);
+      followers.add(set(), { settled: (now) => told.push(now), placed() {} }, 1n);
+      followers.settled({ ...set(), state: "held" }, 0);
+      expect(told).toMatchObject([{ state: "held", ticketNumber: 1n }]);
+      expect(followers.lockIds()).toEqual([OTHER]);
+      expect([...followers.claims()]).toEqual([other]);
+      expect([followers.wantsPlaces(LOCK), followers.wantsPlaces(OTHER)]).toEqual([false, true]);
+    });
+
+    test("hear of its end when another claim has the number of one of its rows", () => {
+      const followers = new Followers();
+      const told: Claim[] = [];
+      followers.add(set(), { settled: (now) => told.push(now) }, 1n);
+      followers.add({ ...claim(5n, "waiting", "other"), lockId: OTHER }, placed(), 1n);
+      expect(told).toMatchObject([{ state: "ended", secret: "own", lockId: LOCK }]);
+      expect(followers.lockIds()).toEqual([OTHER]);
+    });
   });
 });

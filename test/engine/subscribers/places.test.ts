@@ -6,7 +6,7 @@ import { poolName } from "../../../server/core/pools.ts";
 import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
 import { Places } from "../../../server/engine/subscribers/places.ts";
-import { FREE_LOCK } from "../../support/claims.ts";
+import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -167,6 +167,67 @@ test("a queue that cannot be read is reported, and followers of other locks are 
   }
   await toldSoMany(1);
   expect(failed).toEqual([["places", expect.objectContaining({ message: "A fault made by a test." })]]);
+});
+
+test("the place of a claim for several locks is told when those at all of them are known, each queue read once", async () => {
+  const followers = new Followers();
+  const reads: bigint[] = [];
+  const queue = async (lockId: bigint) => {
+    reads.push(lockId);
+    // As many before it as its ticket number says.
+    const places = Array.from({ length: 9 }, (_, index) => ({
+      ...{ lockId, ticketNumber: BigInt(index), permits: 1 },
+    }));
+    return { nowUs: 0, lock: null, places };
+  };
+  const places = new Places({
+    store: { queue, poolQueue: queue },
+    rules: () => [],
+    followers,
+    onFailure() {},
+  });
+  const member = (lockId: bigint, ticketNumber: bigint) => ({
+    ...{
+      lockId,
+      ticketNumber,
+      name: `lock ${lockId}`,
+      mode: "permit" as const,
+      permits: 1,
+      fencingToken: 0n,
+    },
+  });
+  const all = Promise.withResolvers<void>();
+  const told: unknown[] = [];
+  const sets = [1n, 2n].map((ticket): Claim => {
+    return {
+      ...CLAIM,
+      lockId: 7n,
+      ticketNumber: ticket,
+      members: [member(7n, ticket), member(8n, 8n - ticket)],
+    };
+  });
+  for (const set of sets)
+    followers.add(
+      set,
+      {
+        settled() {},
+        placed({ ahead, waitsFor }) {
+          told.push([ahead, waitsFor]);
+          if (told.length === sets.length) all.resolve();
+        },
+      },
+      1n,
+    );
+  places.start();
+  stops.push(() => places.stop());
+  // Its further lock has not changed, as far as this server has heard.
+  places.changed(7n);
+  await all.promise;
+  expect(told).toEqual([
+    [7, "lock 8"],
+    [6, "lock 8"],
+  ]);
+  expect(reads).toEqual([7n, 8n]);
 });
 
 test("the place at a pool is found before this server has read a rule of the pool", async () => {

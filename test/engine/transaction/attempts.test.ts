@@ -5,6 +5,7 @@ import type { EngineEvent } from "../../../server/engine/answers.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
+import { SetMembers } from "../../../server/engine/transaction/set-members.ts";
 import {
   type Ask,
   type AsksByLock,
@@ -75,7 +76,7 @@ describe("a transaction", () => {
   const by = (store: Pick<Store, "transact">, lateHeartbeat: () => Promise<void>): Deciding => ({
     ...{ policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 }, store, observer() {} },
     ...{ followers: { follows: () => false }, background: { lateFromMs: 0, lateHeartbeat } },
-    ...{ locks: new Locks(), pools: new PoolsOverNames() },
+    ...{ locks: new Locks(), pools: new PoolsOverNames(), sets: new SetMembers() },
   });
 
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {

@@ -30,7 +30,12 @@ function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly At
 }
 const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
   batch.plan(
-    { hasQueue: (lockId) => likely.includes(lockId), nameOf: () => null, poolsOver: () => [] },
+    {
+      hasQueue: (lockId) => likely.includes(lockId),
+      nameOf: () => null,
+      poolsOver: () => [],
+      membersOf: () => undefined,
+    },
     impatient,
   );
 

@@ -15,6 +15,7 @@ import { Subscribers, type SubscribersOptions } from "../../../server/engine/sub
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
+import { SetMembers } from "../../../server/engine/transaction/set-members.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -67,6 +68,8 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   const lanes = new Lanes({
     locks: new Locks(),
     pools: new PoolsOverNames(),
+    sets: new SetMembers(),
+    waitForRows: async () => {},
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { PoolsOverNames } from "../../../server/engine/transaction/pools-over-names.ts";
+import { SetMembers } from "../../../server/engine/transaction/set-members.ts";
 import { Ask, commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -28,6 +29,7 @@ test.each([
       followers: { follows: () => false },
       locks: new Locks(),
       pools: new PoolsOverNames(),
+      sets: new SetMembers(),
       background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
       observer() {},
       isTraced: true,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit, EffectiveRate } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
+import { type Basis, explain } from "../../../server/engine/views/wait-causes.ts";
 import { summaryOf } from "../../../server/grpc/messages/explanation.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
@@ -54,6 +54,8 @@ function known({ lock, ...overrides }: Partial<Omit<Basis, "lock">> & { lock?: P
     rowsHeld: null,
     pools: [],
     recent: [],
+    each: null,
+    isOwn: false,
     ...overrides,
   };
 }

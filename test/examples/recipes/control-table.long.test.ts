@@ -45,10 +45,11 @@ inEachLanguage((language) => {
     const { leaseId } = await client.lease({ name: "resource/pens", mode: Mode.EXCLUSIVE });
     const one = stage.start("resources", ["one", "ink:write", "pens:write"], SHORT_WORK);
     await waitFor("resource/pens", 1);
-    // This job names them in the opposite order; it must not queue for the pens before it has the ink.
+    // This job names them in the opposite order. It waits behind the first one in both queues, and neither holds the ink.
     const other = stage.start("resources", ["other", "pens:write", "ink:write"], SHORT_WORK);
-    await waitFor("resource/ink", 1);
-    expect((await stage.lock("resource/pens")).waiterCount).toBe(1);
+    await waitFor("resource/ink", 2);
+    await waitFor("resource/pens", 2);
+    expect((await stage.lock("resource/ink")).holderCount).toBe(0);
     await client.call("release", { leaseId });
     expect(await Promise.all([one.ended, other.ended])).toEqual([0, 0]);
     expect(stage.journal()).toEqual(["one begins", "one ends", "other begins", "other ends"]);

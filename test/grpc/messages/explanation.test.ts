@@ -22,6 +22,7 @@ const SET: KeptChange = {
 const explained = (causes: readonly WaitCause[], more: Partial<Explanation> = {}): Explanation => ({
   ...{ nowUs: NOW_US, lock: FREE_LOCK, limit: LIMIT, limitSet: null, claim: null, causes, estimate: null },
   place: { ahead: 0, permitsAhead: 0 },
+  ...{ each: null, isOwn: false },
   ...more,
 });
 const held = (holderCount: number, endsInUs: number | null, owner = "anna"): WaitCause => ({

@@ -67,6 +67,20 @@ test("a place at another pool is news, also if as many or more are before it", (
   expect(aheads()).toEqual([0, 0, 3]);
 });
 
+test("a place at another lock of several is news with as many before it, and with more it was read earlier", () => {
+  const { updates, aheads } = recorded(100);
+  const places = [
+    { ...at(3), waitsFor: "b" },
+    { ...at(3), waitsFor: "a" },
+    { ...at(4), waitsFor: "b" },
+  ];
+  for (const place of places) {
+    updates.offer(place, NOW_US);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(aheads()).toEqual([3, 3]);
+});
+
 test("a crowd that moves up is notified in turn, a few at once, each with its latest place", () => {
   const turns = new PlaceTurns();
   const told = new Map<number, number>();

@@ -87,6 +87,27 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     expect(changes[0]).toMatchObject({ changedBy: "token:olga", reason: "it hangs since the deploy" });
   });
 
+  test("with the right sees a claim's other locks, and ends it at all of them", async () => {
+    const server = await started();
+    await server.client.lease({ name: "etl/a", also: [{ name: "etl/b" }], terms: lasting("dora") });
+    await server.client.ticket({ name: "etl/b", also: [{ name: "etl/load" }], terms: lasting("emil") });
+    const { page } = await visit(server, "#/lock/etl%2Fb");
+    await signIn(page, olga);
+    await page.locator("section:has(#holders) td", { hasText: "together with etl/a (1 permit)" }).waitFor();
+    await page.locator("section:has(#queue) td", { hasText: "together with etl/load (1 permit)" }).waitFor();
+    await page.locator(".causes li", { hasText: "etl/load: Held by anna (#1)." }).waitFor();
+    await page.locator(".bars li", { hasText: "dora and 1 other lock" }).waitFor();
+    await page.getByRole("button", { name: /^End… the claim #1$/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("A claim for several locks ends at all of them.").waitFor();
+    await dialog.getByText("The first waiter wants other locks, too").waitFor();
+    await dialog.getByLabel("Reason").fill("it hangs");
+    await dialog.getByRole("button", { name: "End 1 lease" }).click();
+    await page.getByText("Ended 1 claim of etl/b.").waitFor();
+    await page.getByText("Nobody holds it.").waitFor();
+    expect((await server.client.shown("etl/a")).holders).toEqual([]);
+  });
+
   test("with the right turns the limit, and is told of a change by somebody else in between", async () => {
     const server = await started();
     await server.client.limit("etl/load", 1, { reason: "as before" });

@@ -55,6 +55,13 @@ describe("who would be granted", () => {
     expect(nextOf(lock, { ended: new Set(["1"]) })).toMatchObject({ granted: ["2"], after: "full" });
   });
 
+  test("of several locks: none, as the page does not see the others, and nobody passes it", () => {
+    const set = { ...permits("2"), also: [{ lockName: "etl/other", permits: 1 }] };
+    const lock = lockOf(2, [permits("1", 2)], [permits("3"), set, permits("4")]);
+    expect(nextOf(lock, { ended: new Set(["1"]) })).toMatchObject({ granted: ["3"], after: "other locks" });
+    expect(nextOf(lock, {})).toMatchObject({ granted: [], after: "full" });
+  });
+
   test("under pools: those that wait at one have the lock, and keep it from the others", () => {
     const entering = { ...permits("2"), pool: "etl/*" };
     const lock = lockOf(2, [permits("1")], [entering, permits("3")], { pools: [{ pattern: "etl/*" }] });

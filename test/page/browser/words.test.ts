@@ -7,6 +7,7 @@ import { rateOfTyped, typedRateOf } from "../../../clients/page/src/typed-rate.t
 import { causeWords } from "../../../clients/page/src/wait-causes.ts";
 import {
   ageWords,
+  alsoWords,
   beginWords,
   clockWords,
   depthsOf,
@@ -126,6 +127,19 @@ test("a change says what has changed of the limit and the rate, and no more", ()
 test("pools are a tree by their prefixes", () => {
   expect(depthsOf(["*", "mail/*", "openai/*", "openai/acme/*", "openai/b/*"])).toEqual([0, 1, 1, 2, 2]);
   expect(depthsOf(["a*", "ab*", "b*"])).toEqual([0, 1, 0]);
+});
+
+test("a claim for several locks names the others, and those behind it learn that it waits for all", () => {
+  const set = {
+    owner: "anna",
+    ticketNumber: "4",
+    also: [{ lockName: "etl/b" }, { lockName: "web/\u202ec" }],
+  };
+  expect(alsoWords(set)).toBe("together with etl/b, web/\\u202ec");
+  expect(alsoWords({ owner: "bert", also: [] })).toBe("");
+  expect(causeWords({ queued: { first: [set], ahead: 1, permitsAhead: "1" } }, 0)).toBe(
+    "Behind anna (#4) in the queue, for 1 in all. anna (#4) wants it together with etl/b, web/\\u202ec, and waits until it can have all.",
+  );
 });
 
 test("a pool in the way is named with what is taken of it, and its rate with a time", () => {

@@ -46,6 +46,19 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(message).toMatch(/for another (60|[1-5]\d) s/);
     });
 
+    test("finds a row of a claim for several locks that is missing, or in another state", async () => {
+      const { store, tamper } = fresh();
+      const ids = [await lockId(store, "a"), await lockId(store, "b")];
+      const members = ids.map((id, at) => ({
+        ...{ lockId: id, ticketNumber: 1n, name: at === 0 ? "a" : "b", mode: "permit" as const, permits: 1 },
+        fencingToken: 1n,
+      }));
+      for (const name of ["a", "b"]) await addTo(store, name, { ...HELD, members, fencingToken: 1n });
+      expect(await found()).toEqual([]);
+      await tamper("UPDATE rowlock_lock SET holder_members = NULL WHERE id = ?", ids[1] as bigint);
+      expect(await found()).toEqual(["error sets"]);
+    });
+
     test("accepts locks that are held and waited for in every way", async () => {
       const { store } = fresh();
       await limit(await lockId(store, "pool"), 5);

@@ -11,7 +11,7 @@ test("a lease keeps the size of its guard row, so that the database updates it i
   const granted: Claim = { ...CLAIM, ttlUs: 1, deadlineUs: 2, replica: 3n, fencingToken: 4n, grantedAtUs: 5 };
   const confirmed: Claim = { ...granted, replica: null, provisional: false };
   const missing = (claim: Claim) => HOLDER_COLUMNS.filter((_, at) => holderValues(claim)[at] === null);
-  expect(missing(granted)).toEqual(["holder_terms", "holder_wait_until", "holder_levels"]);
+  expect(missing(granted)).toEqual(["holder_terms", "holder_wait_until", "holder_levels", "holder_members"]);
   expect(missing(confirmed)).toEqual(missing(granted));
 });
 

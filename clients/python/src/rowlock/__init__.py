@@ -32,6 +32,7 @@ from rowlock.diagnosis import Diagnosis, DiagnosisKind
 from rowlock.engine.held_lease import LockState
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
+from rowlock.further_locks import ClaimedLock, WantedLock
 from rowlock.history import (
     Exhausted,
     FailedOver,
@@ -99,6 +100,7 @@ __all__ = [
     "ClaimEndView",
     "ClaimState",
     "ClaimView",
+    "ClaimedLock",
     "Client",
     "ConnectionEvent",
     "Diagnosis",
@@ -162,6 +164,7 @@ __all__ = [
     "WaitExplanation",
     "WaitOptions",
     "Waiting",
+    "WantedLock",
     "WatchUpdate",
     "WhatChanged",
     "WorkOptions",

@@ -59,7 +59,7 @@ def checked(given: Mapping[str, Any], kinds: Mapping[str, Kind], faults: list[st
             try:
                 right[name] = kinds[name](value)
             except Wrong as wrong:
-                faults.append(f"{name}: {_shown(value)} {wrong}")
+                faults.append(f"{name}: {shown(value)} {wrong}")
     return right
 
 
@@ -190,10 +190,11 @@ def _unknown(name: str, kinds: Mapping[str, Kind]) -> str:
     return f'unknown option "{name}"' + (f'; did you mean "{meant}"?' if meant else "")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as messages show it."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    shown = repr(value)
+    said = repr(value)
     if isinstance(value, str):
-        shown = f'"{value}"' if value.isprintable() else ascii(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+        said = f'"{value}"' if value.isprintable() else ascii(value)
+    return said if len(said) <= 80 else f"{said[:77]}..."

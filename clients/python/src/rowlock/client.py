@@ -126,7 +126,7 @@ class Client:
         self._bridge = bridge
 
     def lock(self, name: str, **options: Unpack[LockOptions]) -> Lock:
-        """Wait for the lock and hold it: `with client.lock("etl/load") as lock:`.
+        """Wait for the lock, with `also` for several at once, and hold it: `with client.lock("etl/load") as lock:`.
 
         The client renews the lease until the lock is released. Raises LockRefused if the server refuses, LockTimeout
         when `wait` is over, and a RowlockError with CANCELLED if `cancel` is cancelled, which gives up the place.
@@ -209,20 +209,21 @@ class Client:
     ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
         """Decorate a function so that each call holds a lock: `@client.locked("etl/load", wait=0)`.
 
-        The name may use the arguments of the call, as in "etl/{table}", or be a function of them. If the decorated
-        function has a parameter `lock`, it gets the lock. The options and errors are those of `lock`. Raises OptionError
-        at once if this cannot work.
+        The name may use the arguments of the call, as in "etl/{table}", or be a function of them; the names in `also` may
+        use them, too. If the decorated function has a parameter `lock`, it gets the lock. The options and errors are those
+        of `lock`. Raises OptionError at once if this cannot work.
         """
         asked_of("", self._bridge.own_option, **options)
 
         def decorate(
             function: Callable[..., Result],
         ) -> Callable[..., Result]:
-            call = LockedCall(name, function, is_async=self._bridge.is_async)
+            call = LockedCall(name, options.get("also") or (), function, is_async=self._bridge.is_async)
 
             @functools.wraps(function)
             def under_lock(*args: Any, **arguments: Any) -> Result:
-                with self.lock(call.name_of(args, arguments), **options) as lock:
+                asked: LockOptions = {**options, "also": call.also_of(args, arguments)}
+                with self.lock(call.name_of(args, arguments), **asked) as lock:
                     return function(*args, **call.given(arguments, lock))
 
             under_lock.__signature__ = call.signature  # type: ignore[attr-defined]

@@ -107,7 +107,7 @@ class LockRefused(RowlockError):
     """The lock was not granted; `refusal` has the details."""
 
     def __init__(self, name: str, refusal: Refusal) -> None:
-        message = f'The lock "{name}" was not granted: {refusal.message}'
+        message = f'The lock "{refusal.lock_name or name}" was not granted: {refusal.message}'
         super().__init__(refusal.reason, "FAILED_PRECONDITION", message, retry_after=refusal.retry_after)
         self.refusal = refusal
 
@@ -150,6 +150,12 @@ def forked() -> RowlockError:
 def cannot_spend() -> RowlockError:
     """Return the error of a spend that a server has answered with a lease, as it knows no spends."""
     message = "The server is older than this client and cannot spend: update it."
+    return RowlockError(Reason.UNKNOWN, "FAILED_PRECONDITION", message)
+
+
+def takes_one_lock() -> RowlockError:
+    """Return the error of a claim for several locks of which a server has granted the first alone, as it knows no others."""
+    message = "The server is older than this client and grants one lock at a time: update it."
     return RowlockError(Reason.UNKNOWN, "FAILED_PRECONDITION", message)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypedDict, TypeVar, cast
 
@@ -112,8 +112,16 @@ class ListChangesOptions(TypedDict, total=False):
     nothing then proves nothing."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Cause:
+    """What each cause has."""
+
+    lock_name: str | None = None
+    """Of a claim for several locks: the one with this cause; None: it is for one lock, or the cause is a pool."""
+
+
 @dataclass(frozen=True)
-class HeldByOthers:
+class HeldByOthers(_Cause):
     """Others hold what the claim needs."""
 
     holders: tuple[ClaimView, ...]
@@ -124,7 +132,7 @@ class HeldByOthers:
 
 
 @dataclass(frozen=True)
-class QueuedBehind:
+class QueuedBehind(_Cause):
     """Others wait before it."""
 
     ahead: int
@@ -134,7 +142,7 @@ class QueuedBehind:
 
 
 @dataclass(frozen=True)
-class LimitInTheWay:
+class LimitInTheWay(_Cause):
     """The limit is 0, or smaller than what is held or asked for."""
 
     limit: LimitView
@@ -144,7 +152,7 @@ class LimitInTheWay:
 
 
 @dataclass(frozen=True)
-class RateInTheWay:
+class RateInTheWay(_Cause):
     """The rate does not allow the grant yet, or its burst is too small for the claim."""
 
     rate: RateView
@@ -153,7 +161,7 @@ class RateInTheWay:
 
 
 @dataclass(frozen=True)
-class PoolInTheWay:
+class PoolInTheWay(_Cause):
     """A pool over the lock has no room, or its rate does not allow the grant."""
 
     pool: PoolView
@@ -167,33 +175,33 @@ class PoolInTheWay:
 
 
 @dataclass(frozen=True)
-class NotBefore:
+class NotBefore(_Cause):
     """Nothing is granted before this time."""
 
     until: datetime
 
 
 @dataclass(frozen=True)
-class Exhausted:
+class Exhausted(_Cause):
     """The lock's record has no attempts left."""
 
 
 @dataclass(frozen=True)
-class UnwantedStatus:
+class UnwantedStatus(_Cause):
     """The lock's status is none of those that the claim wants."""
 
     status: str
 
 
 @dataclass(frozen=True)
-class FailedOver:
+class FailedOver(_Cause):
     """The database has failed over, and nothing is granted before this time."""
 
     until: datetime
 
 
 @dataclass(frozen=True)
-class RowsHeld:
+class RowsHeld(_Cause):
     """Another transaction holds the lock's rows in the database. What is None is not known."""
 
     connection_id: int | None
@@ -307,7 +315,11 @@ def explanation_view(explained: ExplainWaitResponse) -> WaitExplanation:
     return WaitExplanation(
         lock=lock_view(explained.lock),
         claim=claim_view(explained.claim) if explained.HasField("claim") else None,
-        causes=tuple(view for cause in explained.causes if (view := _cause_view(cause)) is not None),
+        causes=tuple(
+            replace(view, lock_name=cause.lock_name or None)
+            for cause in explained.causes
+            if (view := _cause_view(cause)) is not None
+        ),
         summary=explained.summary,
         estimate=WaitEstimate(
             median=seconds_of(estimate.median),

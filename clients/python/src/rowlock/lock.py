@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rowlock.bridge import Bridge, Scope
-from rowlock.checks import OptionError
+from rowlock.checks import OptionError, shown
 from rowlock.engine.callbacks import Latest
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.engine.held_locks import Released, given_away
@@ -56,6 +56,19 @@ class Lock:
     def token(self) -> int:
         """The fencing token, higher with each grant of a lock. Send it with every write to what the lock protects."""
         return self._lease.token
+
+    @property
+    def tokens(self) -> Mapping[str, int]:
+        """The fencing token of each lock of a claim for several, by its name. `token` is that of the first one."""
+        return dict(self._lease.tokens)
+
+    def token_of(self, name: str) -> int:
+        """Return the fencing token of one lock of the claim. Raises OptionError if the claim does not have this lock."""
+        tokens = self._lease.tokens
+        if name not in tokens:
+            has = ", ".join(map(shown, tokens))
+            raise OptionError([f"name: {shown(name)} is no lock of this claim, which has {has}"])
+        return tokens[name]
 
     @property
     def lease_id(self) -> str:
@@ -119,7 +132,7 @@ class Lock:
         """
         self._bridge.finished(self._bridge.engine.hand_over(self._lease, ttl))
         self._released = given_away(False)
-        return HandedOver(self.lease_id, self.token)
+        return HandedOver(self.lease_id, self.token, self.tokens)
 
     def __enter__(self) -> Self:
         self._scope.enter()

@@ -32,7 +32,8 @@ from rowlock.checks import (
     time_limit,
     wait_seconds,
 )
-from rowlock.mode import MODES, Mode, proto_mode
+from rowlock.further_locks import WantedLock, also_list, wanted_locks
+from rowlock.mode import MODES, Mode, mode_of, proto_mode
 from rowlock.records import RECORD_KINDS, RecordOptions, Terms, terms_of
 from rowlock.times import FOREVER, Seconds, duration_of
 from rowlock.token_source import TokenFile, TokenSource, is_loopback
@@ -132,6 +133,8 @@ class Place:
     """Seconds for which the lock's rate alone keeps it waiting; None: it has no rate, or the server does not say."""
     pool: str | None = None
     """The pattern of the pool at which it waits, as it has its own lock; None: it waits at none that the caller may see."""
+    waits_for: str | None = None
+    """Of a claim for several locks: the one at which most are before it, of which all this is; None: it is for one lock."""
 
 
 class LeaseOptions(RecordOptions, total=False):
@@ -165,6 +168,12 @@ class TryOptions(LeaseOptions, total=False):
     """How many permits to take, all or none; 1 by default."""
     mode: Mode
     """How to hold the lock; `"permit"` by default."""
+    also: Sequence[str | WantedLock]
+    """Further locks of the same claim, at most 7: it gets all of them or none, with one lease.
+
+    `permits` and `mode` are those of the first lock; a further one that wants others is a WantedLock. The rest of the options
+    is for all of them. While the claim waits for one of its locks it holds none, but where it is first nobody passes it.
+    """
     reentrant: bool
     """If this thread (in asyncio: this task) already holds the lock by a call that was reentrant, too: hold it once more.
 
@@ -333,6 +342,18 @@ class Asked:
     own: Any = None
     """The value of the OwnOption."""
 
+    @property
+    def locks(self) -> list[WantedLock]:
+        """The lock, and the further ones."""
+        request = self.request
+        first = WantedLock(request.name, mode_of(request.mode), request.permits or 1)
+        return [first, *(WantedLock(each.name, mode_of(each.mode), each.permits) for each in request.also)]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all locks that are asked for."""
+        return [each.name for each in self.locks]
+
 
 @dataclass(frozen=True)
 class AskedCapture:
@@ -360,6 +381,7 @@ _TRY_KINDS: dict[str, Kind] = {
     "ttl": seconds_or_forever,
     "permits": count_from(1),
     "mode": one_of(*MODES),
+    "also": also_list,
     "reentrant": flag,
 }
 _LOCK_KINDS: dict[str, Kind] = {
@@ -491,9 +513,10 @@ def asked_of(name: str, own: OwnOption = CANCEL, /, *, is_try: bool = False, **o
     right.update(checked(options, {**kinds, own.name: own.kind}, faults))
     ttl = right.get("ttl", _TTL)
     margin = _margin_of(ttl, right.get("margin"), faults)
+    also = wanted_locks(right.get("also", ()), faults)
     refuse(faults)
     terms = terms_of(right)
-    request = lock_service_pb2.AcquireRequest(terms=_lease_terms(ttl, terms, right))
+    request = lock_service_pb2.AcquireRequest(terms=_lease_terms(ttl, terms, right), also=also)
     return _asked_for(request, right, margin, terms, own, is_try=is_try)
 
 

@@ -35,6 +35,10 @@ class Refusal:
     """This client holds the lock itself: locks are not reentrant, unless both calls ask for that."""
     rate: RateView | None = None
     """The rate that prevents the grant, for RATE, and for NEVER_FITS by its burst."""
+    lock_name: str | None = None
+    """Of a request for several locks: the one that is in the way, of which all this is; None if it was for one lock, or the server
+    does not say.
+    """
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
@@ -56,6 +60,7 @@ def _refusal(reason: Reason | str, said: lock_pb2.Refusal | lock_pb2.ClaimEnd) -
         retry_after=seconds_of(said.retry_after) if said.HasField("retry_after") else None,
         limit=limit_view(said.limit) if said.HasField("limit") else None,
         status=said.status if reason == Reason.STATUS_MISMATCH else None,
+        lock_name=said.lock_name or None,
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.engine.callbacks import Callbacks
 from rowlock.engine.held_lease import HeldLease, LockState
+from rowlock.engine.holder import OwnHold
 from rowlock.errors import RowlockError
 from rowlock.mode import mode_of
 from rowlock.options import ConnectionEvent
@@ -165,20 +166,20 @@ class Telemetry:
             level = self._level_of(logging.INFO, event.address, reason)
             self._say(level, "There is no connection to %s: %s", event.address, event.error)
 
-    def waiting(self, waiting: Waiting, held_for: float | None, *, is_own: bool) -> None:
-        """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not.
+    def waiting(self, waiting: Waiting, own: OwnHold | None, *, is_own: bool) -> None:
+        """Take a long wait. `own`: what it waits for and this client holds itself; None: it holds none of that.
 
         `is_own`: the thread or task that asks holds it, so that it waits for itself. Others take turns, which is no
         mistake.
         """
-        if held_for is not None and is_own and self._warns_again(waiting.name):
-            self._say(logging.WARNING, "rowlock: %s", f"{held_by_you(waiting.name, held_for)}.")
-        elif held_for is not None and not is_own:
+        if own is not None and is_own and self._warns_again(own.name):
+            self._say(logging.WARNING, "rowlock: %s", f"{held_by_you(own.name, own.held_for)}.")
+        elif own is not None and not is_own:
             self._say(
                 logging.INFO,
                 'rowlock: other work of this client holds "%s", since %.0f s.',
-                waiting.name,
-                held_for,
+                own.name,
+                own.held_for,
             )
         self._say(
             logging.INFO,

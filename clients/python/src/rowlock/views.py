@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from rowlock.further_locks import ClaimedLock, claimed_locks, tokens_of
 from rowlock.mode import Mode, mode_of
 from rowlock.rates import Rate, RateView, rate_of, rate_view
 from rowlock.reason import Reason, end_reason_of
@@ -32,6 +33,8 @@ class ClaimEndView:
     """The reason of its forced release."""
     status: str = ""
     """The lock's status at that time, for STATUS_MISMATCH."""
+    lock_name: str = ""
+    """Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class ClaimView:
     """It only spends: see `spend`."""
     pool: str | None = None
     """The pattern of the pool at which it waits; set only by `get_lock`. None: it waits at none that the caller may see."""
+    also: tuple[ClaimedLock, ...] = ()
+    """The other locks of a claim for several, those that the caller may see. It waits, holds and ends at all of them together."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +200,8 @@ class RenewedLease:
     token: int
     ttl: float | None
     """Seconds left; None: without end."""
+    tokens: Mapping[str, int] = field(hash=False)
+    """The fencing token of each lock of its claim, by its name."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +211,8 @@ class HandedOver:
     lease_id: str
     """The id of the lease. It is a secret: anybody who knows it can renew and release the lease."""
     token: int
+    tokens: Mapping[str, int] = field(hash=False)
+    """The fencing token of each lock of its claim, by its name."""
 
 
 def claim_end_view(end: lock_pb2.ClaimEnd) -> ClaimEndView:
@@ -214,6 +223,7 @@ def claim_end_view(end: lock_pb2.ClaimEnd) -> ClaimEndView:
         ended_by=end.ended_by,
         note=end.note,
         status=end.status,
+        lock_name=end.lock_name,
     )
 
 
@@ -243,6 +253,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         replica=claim.replica,
         spend_only=claim.spend_only,
         pool=claim.pool or None,
+        also=claimed_locks(claim.also),
     )
 
 
@@ -328,4 +339,4 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
 def renewed_lease(lease: lock_pb2.Lease) -> RenewedLease:
     """Return the result of a renewal as a plain value."""
     ttl = seconds_of(lease.ttl) if lease.HasField("ttl") else None
-    return RenewedLease(lease.lease_id, lease.lock_name, lease.fencing_token, ttl)
+    return RenewedLease(lease.lease_id, lease.lock_name, lease.fencing_token, ttl, tokens_of(lease))

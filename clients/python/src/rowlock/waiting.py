@@ -37,9 +37,13 @@ def waiting_of(
 
 
 def _place_now(place: Place, causes: tuple[WaitCause, ...]) -> Place:
+    queued = [cause for cause in causes if isinstance(cause, QueuedBehind)]
+    if queued:
+        # Of several locks, the place is that where most are before it.
+        most = max(queued, key=lambda cause: cause.ahead)
+        where = most.lock_name or place.waits_for
+        return replace(place, ahead=most.ahead, permits_ahead=most.permits_ahead, pool=None, waits_for=where)
     for cause in causes:
-        if isinstance(cause, QueuedBehind):
-            return replace(place, ahead=cause.ahead, permits_ahead=cause.permits_ahead, pool=None)
         if isinstance(cause, PoolInTheWay) and cause.waits_here:
             pool = cause.pool.pattern or None
             return replace(place, ahead=cause.ahead, permits_ahead=cause.permits_ahead, pool=pool)

@@ -52,7 +52,8 @@ export async function waitByPolling(
     const hasMoved =
       ticket.ahead !== shown?.ahead ||
       ticket.permitsAhead !== shown.permitsAhead ||
-      ticket.pool !== shown.pool;
+      ticket.pool !== shown.pool ||
+      ticket.waitsFor !== shown.waitsFor;
     if (hasMoved && basisMs - shownMs >= intervalMs) {
       moved(create(WaitInQueueResponseSchema, { update: { case: "position", value: ticket } }), basisMs);
       shown = ticket;
@@ -66,7 +67,7 @@ export async function waitByPolling(
 }
 
 function enqueuing(request: QueueRequest): AcquireRequest {
-  const { name, mode, permits, terms, requestId, maxWait, spendOnly } = request;
+  const { name, mode, permits, terms, requestId, maxWait, spendOnly, also } = request;
   return create(AcquireRequestSchema, {
     name,
     mode,
@@ -74,6 +75,7 @@ function enqueuing(request: QueueRequest): AcquireRequest {
     ...(terms && { terms }),
     requestId,
     spendOnly,
+    also,
     whenBusy: { case: "enqueue", value: maxWait ? { maxWait } : {} },
   });
 }

@@ -7,6 +7,7 @@
 // renews the lease.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
+import { tokensOf } from "../also.ts";
 import type { Clock } from "../clock.ts";
 import { type Mode, modeOf } from "../mode.ts";
 import { RowlockError } from "../rowlock-error.ts";
@@ -27,6 +28,8 @@ export class HeldLease {
   readonly id: string;
   readonly lockName: string;
   readonly token: bigint;
+  /** The fencing tokens of all its locks by name, the first one first. */
+  readonly tokens: ReadonlyMap<string, bigint>;
   readonly mode: Mode;
   readonly permits: number;
   readonly marginMs: number;
@@ -56,6 +59,7 @@ export class HeldLease {
     this.id = lease.leaseId;
     this.lockName = lease.lockName;
     this.token = lease.fencingToken;
+    this.tokens = tokensOf(lease);
     this.mode = modeOf(lease.mode);
     this.permits = lease.permits;
     this.marginMs = marginMs;

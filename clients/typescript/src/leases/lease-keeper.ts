@@ -76,10 +76,11 @@ export class LeaseKeeper {
     return lease?.isLost ? undefined : lease;
   }
 
-  /** Returns the oldest held lease on a lock. */
-  holding(lockName: string): HeldLease | undefined {
-    for (const lease of this.#held.values()) if (lease.lockName === lockName && !lease.isLost) return lease;
-    return undefined;
+  /** Returns the held leases on any of these locks, oldest first. */
+  holding(lockNames: readonly string[]): HeldLease[] {
+    return [...this.#held.values()].filter(
+      ({ tokens, isLost }) => !isLost && lockNames.some((name) => tokens.has(name)),
+    );
   }
 
   /** Renews all leases in the first requests of a connection, so that its server knows of them. */

@@ -258,6 +258,13 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
    * @generated from field: bool provisional = 10;
    */
   provisional: boolean;
+
+  /**
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   *
+   * @generated from field: repeated rowlock.v1.ClaimedLock also = 11;
+   */
+  also: ClaimedLock[];
 };
 
 /**
@@ -346,6 +353,13 @@ export declare type LeaseJson = {
    * @generated from field: bool provisional = 10;
    */
   provisional?: boolean;
+
+  /**
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   *
+   * @generated from field: repeated rowlock.v1.ClaimedLock also = 11;
+   */
+  also?: ClaimedLockJson[];
 };
 
 /**
@@ -353,6 +367,82 @@ export declare type LeaseJson = {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export declare const LeaseSchema: GenMessage<Lease, {jsonType: LeaseJson}>;
+
+/**
+ * A further lock of a claim for several.
+ *
+ * @generated from message rowlock.v1.ClaimedLock
+ */
+export declare type ClaimedLock = Message<"rowlock.v1.ClaimedLock"> & {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName: string;
+
+  /**
+   * The mode; never MODE_UNSPECIFIED.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode: Mode;
+
+  /**
+   * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits: number;
+
+  /**
+   * As Lease.fencing_token, of this lock. 0 until the claim is granted.
+   *
+   * @generated from field: uint64 fencing_token = 4;
+   */
+  fencingToken: bigint;
+};
+
+/**
+ * A further lock of a claim for several.
+ *
+ * @generated from message rowlock.v1.ClaimedLock
+ */
+export declare type ClaimedLockJson = {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName?: string;
+
+  /**
+   * The mode; never MODE_UNSPECIFIED.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode?: ModeJson;
+
+  /**
+   * The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits?: number;
+
+  /**
+   * As Lease.fencing_token, of this lock. 0 until the claim is granted.
+   *
+   * @generated from field: uint64 fencing_token = 4;
+   */
+  fencingToken?: string;
+};
+
+/**
+ * Describes the message rowlock.v1.ClaimedLock.
+ * Use `create(ClaimedLockSchema)` to create a new message.
+ */
+export declare const ClaimedLockSchema: GenMessage<ClaimedLock, {jsonType: ClaimedLockJson}>;
 
 /**
  * A place in the queue of a lock.
@@ -425,6 +515,14 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
    * @generated from field: string pool = 9;
    */
   pool: string;
+
+  /**
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   *
+   * @generated from field: string waits_for = 10;
+   */
+  waitsFor: string;
 };
 
 /**
@@ -498,6 +596,14 @@ export declare type TicketJson = {
    * @generated from field: string pool = 9;
    */
   pool?: string;
+
+  /**
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   *
+   * @generated from field: string waits_for = 10;
+   */
+  waitsFor?: string;
 };
 
 /**
@@ -566,6 +672,13 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
    * @generated from field: rowlock.v1.RateInForce rate = 7;
    */
   rate?: RateInForce | undefined;
+
+  /**
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   *
+   * @generated from field: string lock_name = 8;
+   */
+  lockName: string;
 };
 
 /**
@@ -628,6 +741,13 @@ export declare type RefusalJson = {
    * @generated from field: rowlock.v1.RateInForce rate = 7;
    */
   rate?: RateInForceJson;
+
+  /**
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   *
+   * @generated from field: string lock_name = 8;
+   */
+  lockName?: string;
 };
 
 /**
@@ -707,6 +827,14 @@ export declare type ClaimEnd = Message<"rowlock.v1.ClaimEnd"> & {
    * @generated from field: rowlock.v1.Limit limit = 9;
    */
   limit?: Limit | undefined;
+
+  /**
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   *
+   * @generated from field: string lock_name = 10;
+   */
+  lockName: string;
 };
 
 /**
@@ -780,6 +908,14 @@ export declare type ClaimEndJson = {
    * @generated from field: rowlock.v1.Limit limit = 9;
    */
   limit?: LimitJson;
+
+  /**
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   *
+   * @generated from field: string lock_name = 10;
+   */
+  lockName?: string;
 };
 
 /**
@@ -919,6 +1055,14 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: string pool = 17;
    */
   pool: string;
+
+  /**
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   *
+   * @generated from field: repeated rowlock.v1.ClaimedLock also = 18;
+   */
+  also: ClaimedLock[];
 };
 
 /**
@@ -1052,6 +1196,14 @@ export declare type ClaimJson = {
    * @generated from field: string pool = 17;
    */
   pool?: string;
+
+  /**
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   *
+   * @generated from field: repeated rowlock.v1.ClaimedLock also = 18;
+   */
+  also?: ClaimedLockJson[];
 };
 
 /**
@@ -1541,6 +1693,13 @@ export declare type WaitCause = Message<"rowlock.v1.WaitCause"> & {
     value: PoolInTheWay;
     case: "pool";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   *
+   * @generated from field: string lock_name = 11;
+   */
+  lockName: string;
 };
 
 /**
@@ -1618,6 +1777,13 @@ export declare type WaitCauseJson = {
    * @generated from field: rowlock.v1.PoolInTheWay pool = 10;
    */
   pool?: PoolInTheWayJson;
+
+  /**
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   *
+   * @generated from field: string lock_name = 11;
+   */
+  lockName?: string;
 };
 
 /**

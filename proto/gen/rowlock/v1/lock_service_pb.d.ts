@@ -109,6 +109,18 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
    * @generated from field: bool spend_only = 8;
    */
   spendOnly: boolean;
+
+  /**
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   *
+   * @generated from field: repeated rowlock.v1.WantedLock also = 9;
+   */
+  also: WantedLock[];
 };
 
 /**
@@ -183,6 +195,18 @@ export declare type AcquireRequestJson = {
    * @generated from field: bool spend_only = 8;
    */
   spendOnly?: boolean;
+
+  /**
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   *
+   * @generated from field: repeated rowlock.v1.WantedLock also = 9;
+   */
+  also?: WantedLockJson[];
 };
 
 /**
@@ -190,6 +214,68 @@ export declare type AcquireRequestJson = {
  * Use `create(AcquireRequestSchema)` to create a new message.
  */
 export declare const AcquireRequestSchema: GenMessage<AcquireRequest, {jsonType: AcquireRequestJson}>;
+
+/**
+ * A further lock of a claim for several.
+ *
+ * @generated from message rowlock.v1.WantedLock
+ */
+export declare type WantedLock = Message<"rowlock.v1.WantedLock"> & {
+  /**
+   * The lock.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The mode; unspecified means MODE_PERMIT.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode: Mode;
+
+  /**
+   * Permits to take; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits: number;
+};
+
+/**
+ * A further lock of a claim for several.
+ *
+ * @generated from message rowlock.v1.WantedLock
+ */
+export declare type WantedLockJson = {
+  /**
+   * The lock.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * The mode; unspecified means MODE_PERMIT.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode?: ModeJson;
+
+  /**
+   * Permits to take; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits?: number;
+};
+
+/**
+ * Describes the message rowlock.v1.WantedLock.
+ * Use `create(WantedLockSchema)` to create a new message.
+ */
+export declare const WantedLockSchema: GenMessage<WantedLock, {jsonType: WantedLockJson}>;
 
 /**
  * How to wait.
@@ -454,6 +540,13 @@ export declare type QueueRequest = Message<"rowlock.v1.QueueRequest"> & {
    * @generated from field: bool spend_only = 7;
    */
   spendOnly: boolean;
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: repeated rowlock.v1.WantedLock also = 8;
+   */
+  also: WantedLock[];
 };
 
 /**
@@ -510,6 +603,13 @@ export declare type QueueRequestJson = {
    * @generated from field: bool spend_only = 7;
    */
   spendOnly?: boolean;
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: repeated rowlock.v1.WantedLock also = 8;
+   */
+  also?: WantedLockJson[];
 };
 
 /**

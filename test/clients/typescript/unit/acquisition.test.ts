@@ -8,7 +8,7 @@ import type { LockOptions } from "../../../../clients/typescript/src/options.ts"
 import type { Reason } from "../../../../clients/typescript/src/reason.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { EndReason, LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LeaseSchema, Mode, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   AcquireResponseSchema,
@@ -189,6 +189,70 @@ describe("a request that only spends", () => {
     late.answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, { update: spent }) });
     await expect(late.outcome).rejects.toThrow("enough");
     expect([late.givenBack, late.calls.size]).toEqual([[], 0]);
+  });
+});
+
+describe("a request for several locks", () => {
+  const also = ["book", { name: "ledger", mode: "shared" }, { name: "pool", permits: 3 }] as const;
+  const wanted = [
+    { name: "book", mode: Mode.PERMIT, permits: 0 },
+    { name: "ledger", mode: Mode.SHARED, permits: 0 },
+    { name: "pool", mode: Mode.PERMIT, permits: 3 },
+  ];
+  const grants = {
+    also: ["book", "ledger", "pool"].map((lockName, at) => ({ lockName, fencingToken: BigInt(at) })),
+  };
+
+  test("names them in each request, whether it waits, is repeated or begins anew", () => {
+    const { calls, connection, answer, asked, latest } = stage({ also });
+    const waits = {
+      case: "waitInQueue",
+      value: { target: { case: "request", value: { name: "etl", also: wanted } } },
+    };
+    expect(latest().command).toMatchObject(waits);
+    answer(ended(EndReason.LAPSED));
+    expect(asked).toHaveLength(2);
+    expect(latest().command).toMatchObject(waits);
+    expect(moveOn(calls, connection).asked[0]?.command).toMatchObject(waits);
+    expect(stage({ also, wait: 0 }).latest().command).toMatchObject({
+      case: "acquire",
+      value: { also: wanted },
+    });
+    const lost = stage({ also, ttl: "forever" });
+    lost.calls.failAll(GONE);
+    expect(lost.unheard).toMatchObject([{ name: "etl", also: wanted }]);
+  });
+
+  test("knows at which of them it waits, and has a token of each when it is granted", async () => {
+    const { acquisition, answer, outcome, held } = stage({ also });
+    answer(place("t", { ahead: 2, waitsFor: "ledger" }));
+    expect(acquisition.place).toMatchObject({ ahead: 2, waitsFor: "ledger" });
+    answer(granted("a", TTL_MS, grants));
+    expect(await outcome).toBe(held.get("a"));
+    expect([...(held.get("a")?.tokens ?? [])]).toEqual([
+      ["etl", 7n],
+      ["book", 0n],
+      ["ledger", 1n],
+      ["pool", 2n],
+    ]);
+  });
+
+  test("gives back the lease of a server that is too old to know what that is, as it holds only one", async () => {
+    const { answer, outcome, held, givenBack } = stage({ also });
+    answer(granted("a"));
+    await expect(outcome).rejects.toThrow("cannot take several locks");
+    expect([held.size, givenBack]).toEqual([0, ["a"]]);
+  });
+
+  test("that is refused, or ends, says because of which", async () => {
+    const refused = stage({ also, wait: 0 });
+    const refusal = { case: "refusal" as const, value: { reason: RefusalReason.BUSY, lockName: "book" } };
+    refused.answer({ case: "acquire", value: create(AcquireResponseSchema, { outcome: refusal }) });
+    expect(await refused.outcome).toMatchObject({ reason: "BUSY", lockName: "book" });
+    const over = stage({ also });
+    const end = { case: "ended" as const, value: { reason: EndReason.NEVER_FITS, lockName: "pool" } };
+    over.answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, { update: end }) });
+    expect(await over.outcome).toMatchObject({ reason: "NEVER_FITS", lockName: "pool" });
   });
 });
 

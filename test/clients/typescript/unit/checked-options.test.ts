@@ -22,6 +22,8 @@ describe("options that are right are taken", () => {
   test.each([
     [{}, LOCK],
     [{ wait: 0, ttl: "forever", permits: 2, mode: "shared", signal, onWaiting() {} }, LOCK],
+    [{ also: [] }, LOCK],
+    [{ also: ["b", { name: "c", mode: "shared" }, { name: "d", permits: 2, mode: undefined }] }, LOCK],
     [{ wait: undefined, owner: "me", labels: { a: "b" }, ifStatus: ["", "new"], statusIfLost: "x" }, LOCK],
     [{ prefix: "a/", count: 3, wait: "forever", ttl: 1_000 }, CAPTURE],
     [{ concurrency: 2, statusWhenDone: "done", ifStatus: "new" }, WORK],
@@ -48,6 +50,19 @@ describe("one fault is said in the words of the user", () => {
     [{ toString: 1 }, WATCH, 'unknown option "toString"; there are prefix, signal'],
     [{ permits: 0 }, LOCK, "permits: 0 must be a whole number, 1 or more"],
     [{ permits: 1.5 }, LOCK, "permits: 1.5 must be a whole number, 1 or more"],
+    [{ also: "b" }, LOCK, 'also: "b" must be a list of names, or of { name, mode, permits }'],
+    [{ also: ["b", 5] }, LOCK, "also: a list has a wrong entry 2 (name: 5 must be a text)"],
+    [{ also: [{}] }, LOCK, "also: a list has a wrong entry 1 (name: must be a text)"],
+    [
+      { also: [{ name: "b", permits: 0, mode: "x" }] },
+      LOCK,
+      'also: a list has a wrong entry 1 (2 things are wrong with the options: permits: 0 must be a whole number, 1 or more; mode: "x" must be one of "permit", "shared", "exclusive")',
+    ],
+    [
+      { also: [{ name: "b", count: 2 }] },
+      LOCK,
+      'also: a list has a wrong entry 1 (unknown option "count"; did you mean "permits"?)',
+    ],
     [{ mode: "write" }, LOCK, 'mode: "write" must be one of "permit", "shared", "exclusive"'],
     [
       { wait: "30s" },
@@ -148,6 +163,13 @@ describe("calls", () => {
     ["tryLock", ["a", { wiat: 1 }], { message: 'unknown option "wiat"; did you mean "wait"?' }],
     ["withLock", ["a", () => {}, { ttl: 1 }], swapped],
     ["withLock", ["a", {}], { message: expect.stringContaining("there is undefined instead") }],
+    ["spend", ["a", { also: ["b"] }], { message: expect.stringContaining('unknown option "also"') }],
+    ["capture", [{ also: ["b"] }], { message: expect.stringContaining('unknown option "also"') }],
+    [
+      "work",
+      ["a/", () => {}, { also: ["b"] }],
+      { message: expect.stringContaining('unknown option "also"') },
+    ],
     ["capture", [{ permits: 1 }], { message: expect.stringContaining('unknown option "permits"') }],
     ["work", ["a/", { concurrency: 2 }], { message: expect.stringContaining("work(prefix, handler") }],
     ["work", ["a/", () => {}, { concurrency: 0 }], { message: expect.stringContaining("concurrency: 0") }],

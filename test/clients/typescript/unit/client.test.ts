@@ -202,6 +202,54 @@ describe("a lock", () => {
   });
 });
 
+describe("several locks at once", () => {
+  const also = [{ lockName: "book", fencingToken: 3n, permits: 1 }];
+  const both = { ...leaseOf("both"), also };
+
+  test("have a token each, by name, also for whoever renews or takes over the lease", async () => {
+    const { rowlock } = stage((asked) => {
+      if (asked.case === "waitInQueue")
+        return { case: "waitInQueue", value: { update: { case: "granted", value: both } } };
+      return asked.case === "renew" ? { case: "renew", value: { lease: both } } : "as usual";
+    });
+    const lock = await rowlock.lock("etl", { also: ["book"] });
+    expect([lock.name, lock.token, lock.tokenOf("etl"), lock.tokenOf("book")]).toEqual(["etl", 7n, 7n, 3n]);
+    expect(() => lock.tokenOf("other")).toThrow(
+      new RangeError('This claim has no lock "other": it has "etl", "book".'),
+    );
+    const tokens = new Map([
+      ["etl", 7n],
+      ["book", 3n],
+    ]);
+    expect(lock.tokens).toEqual(tokens);
+    expect(await rowlock.renew("both")).toMatchObject({ name: "etl", token: 7n, tokens });
+    expect(await lock.handOver()).toEqual({ leaseId: "both", token: 7n, tokens });
+  });
+
+  test("are refused for one of them, which the client may hold itself as one of several", async () => {
+    const busy = { reason: RefusalReason.BUSY, message: "Busy.", lockName: "book" };
+    const { rowlock } = stage((asked) => {
+      if (asked.case === "waitInQueue")
+        return { case: "waitInQueue", value: { update: { case: "granted", value: both } } };
+      return asked.case === "acquire"
+        ? { case: "acquire", value: { outcome: { case: "refusal", value: busy } } }
+        : "as usual";
+    });
+    expect((await rowlock.acquire("other", { also: ["book"], wait: 0 })).refusal).not.toHaveProperty(
+      "heldByYou",
+    );
+    await rowlock.lock("etl", { also: ["book"] });
+    expect((await rowlock.acquire("other", { also: ["book"], wait: 0 })).refusal).toMatchObject({
+      lockName: "book",
+      heldByYou: true,
+      message: expect.stringContaining('you hold "book" yourself'),
+    });
+    await expect(rowlock.lock("other", { also: ["book"], wait: 0 })).rejects.toThrow(
+      'The lock "other" was not granted, because of "book": Busy',
+    );
+  });
+});
+
 describe("work under a lock", () => {
   test("whose release finds the lease ended has failed, unless the work has released it itself", async () => {
     const { rowlock } = stage((asked) =>

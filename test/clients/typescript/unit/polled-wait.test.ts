@@ -44,6 +44,7 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
       value: {
         ...{ name: "etl", requestId: "r", terms: { owner: "me" }, maxWait: durationOf(60_000) },
         spendOnly: true,
+        also: [{ name: "book", permits: 2 }],
       },
     },
     ...(intervalMs > 0 && { minUpdateInterval: durationOf(intervalMs) }),
@@ -100,6 +101,9 @@ describe("a polled wait", () => {
     state.answer = ticket(2, { permitsAhead: 5n });
     await pass(1_000);
     expect(moves).toHaveLength(3);
+    state.answer = ticket(2, { permitsAhead: 5n, waitsFor: "book" });
+    await pass(2_000);
+    expect(moves).toHaveLength(4);
   });
 
   test("ends with the grant, counted from the request", async () => {
@@ -121,7 +125,7 @@ describe("a polled wait", () => {
   ] as const)("ends with what is no grant: $case", async (outcome) => {
     const { end, asked } = stage({ first: create(AcquireResponseSchema, { outcome }) });
     expect((await end).response.update).toMatchObject(outcome);
-    expect(asked[0]?.request.spendOnly).toBe(true);
+    expect(asked[0]?.request).toMatchObject({ spendOnly: true, also: [{ name: "book", permits: 2 }] });
   });
 });
 

@@ -284,4 +284,30 @@ describe("the explanation of a wait", () => {
       estimate: { medianMs: 2_000, lowMs: 1_000, highMs: 3_500, leases: 9 },
     });
   });
+
+  test("of a claim for several locks has the others, and which of them has each cause", async () => {
+    const { verbs, answer } = stage();
+    const explained = verbs.explainWait({ name: "etl", ticketNumber: 4n });
+    const also = [
+      { lockName: "book", mode: Mode.SHARED, permits: 1 },
+      { lockName: "pool", mode: Mode.PERMIT, permits: 3, fencingToken: 5n },
+    ];
+    answer({
+      case: "explainWait",
+      value: create(ExplainWaitResponseSchema, {
+        lock: { name: "etl", limit: {} },
+        claim: { lockName: "etl", ticketNumber: 4n, also },
+        causes: [{ cause: { case: "exhausted", value: true }, lockName: "book" }],
+      }),
+    });
+    expect(await explained).toMatchObject({
+      claim: {
+        also: [
+          { lockName: "book", mode: "shared", permits: 1 },
+          { lockName: "pool", mode: "permit", permits: 3, token: 5n },
+        ],
+      },
+      causes: [{ kind: "exhausted", lockName: "book" }],
+    });
+  });
 });

@@ -16,6 +16,10 @@ afterEach(() => vi.useRealTimers());
 
 const PLACE = { ticketId: "t", ahead: 3, permitsAhead: 4, queueLength: 9, waitedMs: 0 };
 
+/** A lease on these locks. */
+const heldOf = (...names: string[]) =>
+  ({ tokens: new Map(names.map((name) => [name, 1n])), toldMs: performance.now() }) as unknown as HeldLease;
+
 function stage(
   explain: () => Promise<WaitExplanation>,
   ledger = new WaitLedger(),
@@ -27,10 +31,10 @@ function stage(
   const notices = new WaitNotices({ place: PLACE, abandon } as unknown as Acquisition, {
     clock: new Clock(() => performance.now()),
     ledger,
-    name: "etl",
+    names: ["etl"],
     onWaiting,
     explainAfterMs: 10_000,
-    own: () => undefined,
+    own: () => [],
     isOfAsking: () => true,
     explain,
     log: (message) => said.push(message),
@@ -85,11 +89,29 @@ test("a callback that throws at once is not called again, and leaves the log to 
   const onWaiting = vi.fn(() => {
     throw thrown;
   });
-  const own = () => ({ lockName: "etl", toldMs: 0 }) as HeldLease;
+  const own = () => [heldOf("etl")];
   expect(() => stage(() => Promise.reject(), ledger, { onWaiting, own })).toThrow(thrown);
   await vi.advanceTimersByTimeAsync(120_000);
   expect(onWaiting).toHaveBeenCalledOnce();
   expect([vi.getTimerCount(), ledger.first.size]).toEqual([0, 0]);
+});
+
+test("of several locks it says which this client holds, and at which of them most are before it", async () => {
+  const queued = { kind: "queued", permitsAhead: 1, first: [] };
+  const causes = [
+    { ...queued, ahead: 1, lockName: "etl" },
+    { ...queued, ahead: 4, lockName: "book" },
+  ];
+  const [others, mine] = [heldOf("etl"), heldOf("book", "ledger", "other")];
+  const { said, onWaiting } = stage(async () => ({ summary: "s", causes }) as never, undefined, {
+    names: ["etl", "book", "ledger"],
+    own: () => [others, mine],
+    isOfAsking: (lease) => lease === mine,
+  });
+  const held = 'you hold "book", "ledger" yourself, since 0 s; locks are not reentrant';
+  expect(said).toEqual([`Waits for the locks "etl", "book", "ledger" since 0 s: ${held}.`]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(onWaiting.mock.lastCall?.[0]).toMatchObject({ name: "etl", place: { ahead: 4, waitsFor: "book" } });
 });
 
 test("many waits for one lock ask one after the other, and only the first is in the log", async () => {

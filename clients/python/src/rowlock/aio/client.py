@@ -127,7 +127,7 @@ class Client:
 
     @requested
     async def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Lock:
-        """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`.
+        """Wait for the lock, with `also` for several at once, and hold it: `async with client.lock("etl/load") as lock:`.
 
         The client renews the lease until the lock is released. Raises LockRefused if the server refuses, LockTimeout
         when `wait` is over, and asyncio.CancelledError if the task is cancelled, which gives up the place.
@@ -211,20 +211,21 @@ class Client:
     ) -> Callable[[Callable[..., Awaitable[Result]]], Callable[..., Coroutine[Any, Any, Result]]]:
         """Decorate a coroutine function so that each call holds a lock: `@client.locked("etl/load", wait=0)`.
 
-        The name may use the arguments of the call, as in "etl/{table}", or be a function of them. If the decorated
-        function has a parameter `lock`, it gets the lock. The options and errors are those of `lock`. Raises OptionError
-        at once if this cannot work.
+        The name may use the arguments of the call, as in "etl/{table}", or be a function of them; the names in `also` may
+        use them, too. If the decorated function has a parameter `lock`, it gets the lock. The options and errors are those
+        of `lock`. Raises OptionError at once if this cannot work.
         """
         asked_of("", self._bridge.own_option, **options)
 
         def decorate(
             function: Callable[..., Awaitable[Result]],
         ) -> Callable[..., Coroutine[Any, Any, Result]]:
-            call = LockedCall(name, function, is_async=self._bridge.is_async)
+            call = LockedCall(name, options.get("also") or (), function, is_async=self._bridge.is_async)
 
             @functools.wraps(function)
             async def under_lock(*args: Any, **arguments: Any) -> Result:
-                async with self.lock(call.name_of(args, arguments), **options) as lock:
+                asked: AioLockOptions = {**options, "also": call.also_of(args, arguments)}
+                async with self.lock(call.name_of(args, arguments), **asked) as lock:
                     return await function(*args, **call.given(arguments, lock))
 
             under_lock.__signature__ = call.signature  # type: ignore[attr-defined]

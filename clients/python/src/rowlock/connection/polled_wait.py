@@ -37,6 +37,7 @@ class PolledWait:
             terms=queued.terms,
             request_id=queued.request_id,
             spend_only=queued.spend_only,
+            also=queued.also,
             enqueue=Wait(max_wait=queued.max_wait if has_end else None),
         )
         self.interval = seconds_of(asked.min_update_interval)
@@ -52,11 +53,7 @@ class PolledWait:
         if self.reported is None:
             return True
         last = self.reported
-        has_moved = (ticket.ahead, ticket.permits_ahead, ticket.pool) != (
-            last.ahead,
-            last.permits_ahead,
-            last.pool,
-        )
+        has_moved = _place_of(ticket) != _place_of(last)
         return has_moved and now - self.reported_at >= self.interval
 
     def pause(self, now: float, waits: int, kept_for: float) -> float:
@@ -67,3 +64,7 @@ class PolledWait:
         # The wait polls once at its end, and at the usual pace after that.
         self.until = math.inf if pause < every else self.until
         return pause
+
+
+def _place_of(ticket: Ticket) -> tuple[object, ...]:
+    return ticket.ahead, ticket.permits_ahead, ticket.pool, ticket.waits_for

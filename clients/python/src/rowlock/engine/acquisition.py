@@ -1,4 +1,4 @@
-"""The request for one lock, from the first try to the grant or the refusal, over any number of connections.
+"""The request for one lock, or for several at once, from the first try to the grant or the refusal, over any number of connections.
 
 If the caller gives up, the acquisition gives the place back as soon as it knows the ticket. A request that only spends goes
 the same way, but its grant leaves nothing to hold or to give back.
@@ -21,7 +21,7 @@ from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
 from rowlock.engine.request_id import new_request_id
 from rowlock.engine.wait_notices import WaitNotices
-from rowlock.errors import RowlockError, cannot_spend, may_be_held, ttl_too_short
+from rowlock.errors import RowlockError, cannot_spend, may_be_held, takes_one_lock, ttl_too_short
 from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, Place
 from rowlock.rates import Spent, spent_view
@@ -197,6 +197,7 @@ class Acquisition:
             terms=asked.terms,
             request_id=self._request_id,
             spend_only=asked.spend_only,
+            also=asked.also,
         )
         if not math.isinf(self._until):
             request.max_wait.CopyFrom(duration_of(self._left))
@@ -236,6 +237,7 @@ class Acquisition:
             seconds_of(ticket.waited),
             seconds_of(ticket.rate_wait) if ticket.HasField("rate_wait") else None,
             ticket.pool or None,
+            ticket.waits_for or None,
         )
         self._notices.placed(ticket.ticket_id, place)
         if self._moved:
@@ -246,9 +248,10 @@ class Acquisition:
         if self._is_abandoned or self.outcome.cancelled():
             self._unwanted(lease.lease_id)
             return
-        if self._asked.request.spend_only:
+        asked = self._asked
+        if asked.request.spend_only or len(lease.also) < len(asked.request.also):
             self._ticket_id = lease.lease_id
-            self.abandon(cannot_spend())
+            self.abandon(cannot_spend() if asked.request.spend_only else takes_one_lock())
             return
         # An earlier call with the same request id got this lease.
         known = self._holder.find(lease.lease_id)
@@ -259,7 +262,6 @@ class Acquisition:
             # The grant is older than the release. When asked again a little later, the server reports the release.
             self._loop.call_later(_ASK_AGAIN, lambda: None if self._is_settled else self.begin())
             return
-        asked = self._asked
         held = HeldLease(lease, basis, asked.margin, self._now, asked.terms, is_endless=self._is_endless)
         held.shared_id = self.shared_id
         if held.is_too_early:
@@ -303,9 +305,8 @@ class Acquisition:
             self._refused(end)
 
     def _refused(self, refusal: Refusal) -> None:
-        name = self._asked.request.name
-        held_for = self._holder.held_for(name) if refusal.reason in _OF_HOLDERS else None
-        self._resolve(refusal if held_for is None else refused_to_holder(name, refusal, held_for))
+        own = self._holder.own_hold(self._asked.names) if refusal.reason in _OF_HOLDERS else None
+        self._resolve(refusal if own is None else refused_to_holder(own.name, refusal, own.held_for))
 
     def _failed(self, error: RowlockError) -> None:
         if error.reason in _UNTOLD_FAILURES and self._ticket_id and self._may_ask_again:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from rowlock.checks import OptionError
+from rowlock.checks import OptionError, shown
 from rowlock.clock import Clock
 from rowlock.clock import now as clock_now
 from rowlock.connection.calls import Calls
@@ -34,7 +34,6 @@ from rowlock.engine.renewal import renew_command
 from rowlock.engine.wait_notices import WaitLedger, WaitNotices
 from rowlock.errors import RowlockError, closed, forked, given_up, lost_by
 from rowlock.event_loop import EventLoop
-from rowlock.mode import proto_mode
 from rowlock.options import Asked, AskedCapture, ConnectionEvent, Headers, Place, Settings
 from rowlock.reason import Reason
 from rowlock.telemetry import LockSpan, Telemetry, traceparent
@@ -141,8 +140,7 @@ class Engine:
                 explain_after=self._settings.explain_after,
                 run=run,
                 is_own=lambda: (
-                    who is not None
-                    and any(each.taken_by is who for each in self._held.named(asked.request.name))
+                    who is not None and any(each.taken_by is who for each in self._held.named(*asked.names))
                 ),
             ),
         )
@@ -154,15 +152,12 @@ class Engine:
     def hold_again(self, asked: Asked, who: object) -> HeldLease | None:
         """Return the lease that this thread or task may hold once more. Raises OptionError if it holds another kind."""
         self._check()
-        for lease in self._held.named(asked.request.name) if asked.is_reentrant else ():
+        for lease in self._held.named(*asked.names) if asked.is_reentrant else ():
             if lease.reentrant_for is not who:
                 continue
-            request, is_counted = asked.request, lease.mode == "permit"
-            if proto_mode(lease.mode) != request.mode or (
-                is_counted and lease.permits != (request.permits or 1)
-            ):
-                held = f"{lease.permits} permits of it" if is_counted else f"it in mode {lease.mode}"
-                raise OptionError([f'reentrant: you hold "{lease.lock_name}", but {held}: ask for the same'])
+            other = _other_than(lease, asked)
+            if other:
+                raise OptionError([f'reentrant: you hold "{lease.lock_name}", but {other}: ask for the same'])
             if lease.hold_again():
                 return lease
         return None
@@ -471,6 +466,19 @@ class Engine:
                 begin()
 
         self._loop.post(run)
+
+
+def _other_than(lease: HeldLease, asked: Asked) -> str:
+    """Return what a lease has that is not what is asked for; empty if they are the same."""
+    names = list(lease.tokens)
+    if names != asked.names:
+        return f"with {' and '.join(map(shown, names[1:]))}" if len(names) > 1 else "nothing with it"
+    for has, wanted in zip(lease.locks, asked.locks, strict=True):
+        is_counted = has.mode == "permit"
+        if has.mode != wanted.mode or (is_counted and has.permits != wanted.permits):
+            of = "it" if has.name == lease.lock_name else shown(has.name)
+            return f"{has.permits} permits of {of}" if is_counted else f"{of} in mode {has.mode}"
+    return ""
 
 
 def _is_provisional(result: SessionResult) -> bool:

@@ -18,6 +18,7 @@ from enum import Enum
 
 from rowlock.clock import Clock
 from rowlock.errors import RowlockError, not_renewed
+from rowlock.further_locks import WantedLock, held_locks, tokens_of
 from rowlock.mode import mode_of
 from rowlock.reason import Reason
 from rowlock.records import Terms
@@ -68,6 +69,10 @@ class HeldLease:
         self.token = lease.fencing_token
         self.mode = mode_of(lease.mode)
         self.permits = lease.permits
+        self.locks = (WantedLock(self.lock_name, self.mode, self.permits), *held_locks(lease))
+        """All locks of its claim, as they are held."""
+        self.tokens = tokens_of(lease)
+        """The fencing token of each lock of its claim, by its name."""
         self.margin = margin
         self.terms = terms
         """The lease's terms for the lock's record."""

@@ -14,6 +14,7 @@ from rowlock.connection.calls import Calls
 from rowlock.engine.ask_once import ask_once
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.holder import OwnHold
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
 from rowlock.errors import RowlockError, Violation, given_back, released_too_late
@@ -86,19 +87,25 @@ class HeldLocks:
         lease = self._held.get(lease_id)
         return lease if lease and lease.loss is None else None
 
-    def named(self, lock_name: str) -> Sequence[HeldLease]:
-        """Return the leases of a lock that are held, oldest first; on any thread."""
-        return [lease for lease in tuple(self._by_name.get(lock_name, ())) if lease.loss is None]
+    def named(self, *lock_names: str) -> Sequence[HeldLease]:
+        """Return the leases of these locks that are held, of each lock oldest first; on any thread."""
+        return [
+            lease for name in lock_names for lease in tuple(self._by_name.get(name, ())) if lease.loss is None
+        ]
 
-    def held_for(self, lock_name: str) -> float | None:
-        """Return for how many seconds this client has held this lock; None if it does not hold it."""
-        ages = [lease.age for lease in self.named(lock_name)]
-        return max(ages, default=None)
+    def own_hold(self, lock_names: Sequence[str]) -> OwnHold | None:
+        """Return which of these locks this client holds itself, the first if there are several; None: it holds none."""
+        for name in lock_names:
+            ages = [lease.age for lease in self.named(name)]
+            if ages:
+                return OwnHold(name, max(ages))
+        return None
 
     def keep(self, lease: HeldLease) -> None:
         """Hold and renew a lease from now on."""
         self._held[lease.id] = lease
-        self._by_name.setdefault(lease.lock_name, []).append(lease)
+        for name in lease.tokens:
+            self._by_name.setdefault(name, []).append(lease)
         self._keeper.keep(lease)
         self._telemetry.kept(lease)
 
@@ -106,10 +113,11 @@ class HeldLocks:
         """Stop holding a lease, without a message to the server."""
         if self._held.get(lease.id) is lease:
             del self._held[lease.id]
-            named = self._by_name[lease.lock_name]
-            named.remove(lease)
-            if not named:
-                del self._by_name[lease.lock_name]
+            for name in lease.tokens:
+                named = self._by_name[name]
+                named.remove(lease)
+                if not named:
+                    del self._by_name[name]
         self._keeper.drop(lease)
         lease.give_back(how)
 

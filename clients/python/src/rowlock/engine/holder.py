@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from rowlock.engine.held_lease import HeldLease
 from rowlock.records import Terms
 from rowlock.v1.lock_service_pb2 import AcquireRequest
+
+
+@dataclass(frozen=True)
+class OwnHold:
+    """A lock that this client holds itself while it asks for it."""
+
+    name: str
+    held_for: float
+    """Seconds."""
 
 
 class Holder(Protocol):
@@ -15,8 +26,8 @@ class Holder(Protocol):
     def find(self, lease_id: str) -> HeldLease | None:
         """Return a lease that is already held, for example when a call repeats its request id."""
 
-    def held_for(self, lock_name: str) -> float | None:
-        """Return for how many seconds this client has held this lock; None if it does not hold it."""
+    def own_hold(self, lock_names: Sequence[str]) -> OwnHold | None:
+        """Return which of these locks this client holds itself, the first if there are several; None: it holds none."""
 
     def keep(self, lease: HeldLease) -> None:
         """Hold and renew a lease from now on."""

@@ -144,11 +144,11 @@ class WaitNotices:
 
     def _tell(self, answer: Future[WaitExplanation]) -> None:
         explained = answer.result() if answer.exception() is None else None
-        held_for = self._holder.held_for(self._name)
+        own = self._holder.own_hold(self._asked.names)
         waited = self._now() - (self._began_at or 0.0)
-        waiting = waiting_of(self._name, waited, self._place, explained, held_by_you=held_for is not None)
+        waiting = waiting_of(self._name, waited, self._place, explained, held_by_you=own is not None)
         if self._ledger.is_first(self._name, self):
-            self._telemetry.waiting(waiting, held_for, is_own=self._is_own())
+            self._telemetry.waiting(waiting, own, is_own=self._is_own())
         call = self._asked.on_waiting
         if call:
             self._run(lambda: self._pass_on(call, waiting))

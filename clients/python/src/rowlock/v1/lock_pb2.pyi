@@ -134,7 +134,7 @@ class LeaseTerms(_message.Message):
     def __init__(self, ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Lease(_message.Message):
-    __slots__ = ("lease_id", "lock_name", "mode", "permits", "fencing_token", "ttl", "granted_at", "expires_at", "request_id", "provisional")
+    __slots__ = ("lease_id", "lock_name", "mode", "permits", "fencing_token", "ttl", "granted_at", "expires_at", "request_id", "provisional", "also")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +145,7 @@ class Lease(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     PROVISIONAL_FIELD_NUMBER: _ClassVar[int]
+    ALSO_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     lock_name: str
     mode: Mode
@@ -155,10 +156,23 @@ class Lease(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     request_id: str
     provisional: bool
-    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., provisional: bool = ...) -> None: ...
+    also: _containers.RepeatedCompositeFieldContainer[ClaimedLock]
+    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., provisional: bool = ..., also: _Optional[_Iterable[_Union[ClaimedLock, _Mapping]]] = ...) -> None: ...
+
+class ClaimedLock(_message.Message):
+    __slots__ = ("lock_name", "mode", "permits", "fencing_token")
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    mode: Mode
+    permits: int
+    fencing_token: int
+    def __init__(self, lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for", "rate_wait", "pool")
+    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for", "rate_wait", "pool", "waits_for")
     TICKET_ID_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     AHEAD_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +182,7 @@ class Ticket(_message.Message):
     KEPT_FOR_FIELD_NUMBER: _ClassVar[int]
     RATE_WAIT_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
     ticket_id: str
     lock_name: str
     ahead: int
@@ -177,10 +192,11 @@ class Ticket(_message.Message):
     kept_for: _duration_pb2.Duration
     rate_wait: _duration_pb2.Duration
     pool: str
-    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., pool: _Optional[str] = ...) -> None: ...
+    waits_for: str
+    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., pool: _Optional[str] = ..., waits_for: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
-    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate")
+    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate", "lock_name")
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
@@ -188,6 +204,7 @@ class Refusal(_message.Message):
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     reason: RefusalReason
     message: str
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
@@ -195,10 +212,11 @@ class Refusal(_message.Message):
     limit: Limit
     status: str
     rate: RateInForce
-    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ...) -> None: ...
+    lock_name: str
+    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., lock_name: _Optional[str] = ...) -> None: ...
 
 class ClaimEnd(_message.Message):
-    __slots__ = ("reason", "ended_at", "ended_by", "note", "status", "message", "holders", "retry_after", "limit")
+    __slots__ = ("reason", "ended_at", "ended_by", "note", "status", "message", "holders", "retry_after", "limit", "lock_name")
     REASON_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_BY_FIELD_NUMBER: _ClassVar[int]
@@ -208,6 +226,7 @@ class ClaimEnd(_message.Message):
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     reason: EndReason
     ended_at: _timestamp_pb2.Timestamp
     ended_by: str
@@ -217,10 +236,11 @@ class ClaimEnd(_message.Message):
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     retry_after: _duration_pb2.Duration
     limit: Limit
-    def __init__(self, reason: _Optional[_Union[EndReason, str]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[str] = ..., note: _Optional[str] = ..., status: _Optional[str] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
+    lock_name: str
+    def __init__(self, reason: _Optional[_Union[EndReason, str]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[str] = ..., note: _Optional[str] = ..., status: _Optional[str] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., lock_name: _Optional[str] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica", "spend_only", "pool")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica", "spend_only", "pool", "also")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -245,6 +265,7 @@ class Claim(_message.Message):
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    ALSO_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
     state: ClaimState
@@ -262,7 +283,8 @@ class Claim(_message.Message):
     replica: str
     spend_only: bool
     pool: str
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ..., spend_only: bool = ..., pool: _Optional[str] = ...) -> None: ...
+    also: _containers.RepeatedCompositeFieldContainer[ClaimedLock]
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ..., spend_only: bool = ..., pool: _Optional[str] = ..., also: _Optional[_Iterable[_Union[ClaimedLock, _Mapping]]] = ...) -> None: ...
 
 class Change(_message.Message):
     __slots__ = ("changed_at", "lock_name", "pattern", "pool", "changed_by", "reason", "limit", "record", "forced_release", "policy")
@@ -320,7 +342,7 @@ class PolicyChange(_message.Message):
     def __init__(self, to: _Optional[str] = ..., **kwargs) -> None: ...
 
 class WaitCause(_message.Message):
-    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows", "rate", "pool")
+    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows", "rate", "pool", "lock_name")
     HELD_FIELD_NUMBER: _ClassVar[int]
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -331,6 +353,7 @@ class WaitCause(_message.Message):
     ROWS_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     held: HeldByOthers
     queued: QueuedBehind
     limit: LimitInTheWay
@@ -341,7 +364,8 @@ class WaitCause(_message.Message):
     rows: RowsHeld
     rate: RateInTheWay
     pool: PoolInTheWay
-    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ..., rate: _Optional[_Union[RateInTheWay, _Mapping]] = ..., pool: _Optional[_Union[PoolInTheWay, _Mapping]] = ...) -> None: ...
+    lock_name: str
+    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ..., rate: _Optional[_Union[RateInTheWay, _Mapping]] = ..., pool: _Optional[_Union[PoolInTheWay, _Mapping]] = ..., lock_name: _Optional[str] = ...) -> None: ...
 
 class PoolInTheWay(_message.Message):
     __slots__ = ("limit", "use", "waits_here", "ahead", "permits_ahead", "rate", "rate_until")

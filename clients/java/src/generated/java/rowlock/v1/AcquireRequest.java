@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     mode_ = 0;
     requestId_ = "";
+    also_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -381,6 +382,92 @@ private static final long serialVersionUID = 0L;
     return spendOnly_;
   }
 
+  public static final int ALSO_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private java.util.List<rowlock.v1.WantedLock> also_;
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  @java.lang.Override
+  public java.util.List<rowlock.v1.WantedLock> getAlsoList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+      getAlsoOrBuilderList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  @java.lang.Override
+  public int getAlsoCount() {
+    return also_.size();
+  }
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WantedLock getAlso(int index) {
+    return also_.get(index);
+  }
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+      int index) {
+    return also_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -418,6 +505,9 @@ private static final long serialVersionUID = 0L;
     }
     if (spendOnly_ != false) {
       output.writeBool(8, spendOnly_);
+    }
+    for (int i = 0; i < also_.size(); i++) {
+      output.writeMessage(9, also_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -458,6 +548,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, spendOnly_);
     }
+    for (int i = 0; i < also_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, also_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -487,6 +581,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getRequestId())) return false;
     if (getSpendOnly()
         != other.getSpendOnly()) return false;
+    if (!getAlsoList()
+        .equals(other.getAlsoList())) return false;
     if (!getWhenBusyCase().equals(other.getWhenBusyCase())) return false;
     switch (whenBusyCase_) {
       case 6:
@@ -526,6 +622,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getSpendOnly());
+    if (getAlsoCount() > 0) {
+      hash = (37 * hash) + ALSO_FIELD_NUMBER;
+      hash = (53 * hash) + getAlsoList().hashCode();
+    }
     switch (whenBusyCase_) {
       case 6:
         hash = (37 * hash) + WAIT_FIELD_NUMBER;
@@ -673,6 +773,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
         getTermsFieldBuilder();
+        getAlsoFieldBuilder();
       }
     }
     @java.lang.Override
@@ -695,6 +796,13 @@ private static final long serialVersionUID = 0L;
         enqueueBuilder_.clear();
       }
       spendOnly_ = false;
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+      } else {
+        also_ = null;
+        alsoBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000100);
       whenBusyCase_ = 0;
       whenBusy_ = null;
       return this;
@@ -723,10 +831,23 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public rowlock.v1.AcquireRequest buildPartial() {
       rowlock.v1.AcquireRequest result = new rowlock.v1.AcquireRequest(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       buildPartialOneofs(result);
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(rowlock.v1.AcquireRequest result) {
+      if (alsoBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0)) {
+          also_ = java.util.Collections.unmodifiableList(also_);
+          bitField0_ = (bitField0_ & ~0x00000100);
+        }
+        result.also_ = also_;
+      } else {
+        result.also_ = alsoBuilder_.build();
+      }
     }
 
     private void buildPartial0(rowlock.v1.AcquireRequest result) {
@@ -835,6 +956,32 @@ private static final long serialVersionUID = 0L;
       if (other.getSpendOnly() != false) {
         setSpendOnly(other.getSpendOnly());
       }
+      if (alsoBuilder_ == null) {
+        if (!other.also_.isEmpty()) {
+          if (also_.isEmpty()) {
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+          } else {
+            ensureAlsoIsMutable();
+            also_.addAll(other.also_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.also_.isEmpty()) {
+          if (alsoBuilder_.isEmpty()) {
+            alsoBuilder_.dispose();
+            alsoBuilder_ = null;
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+            alsoBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getAlsoFieldBuilder() : null;
+          } else {
+            alsoBuilder_.addAllMessages(other.also_);
+          }
+        }
+      }
       switch (other.getWhenBusyCase()) {
         case WAIT: {
           mergeWait(other.getWait());
@@ -920,6 +1067,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 74: {
+              rowlock.v1.WantedLock m =
+                  input.readMessage(
+                      rowlock.v1.WantedLock.parser(),
+                      extensionRegistry);
+              if (alsoBuilder_ == null) {
+                ensureAlsoIsMutable();
+                also_.add(m);
+              } else {
+                alsoBuilder_.addMessage(m);
+              }
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1859,6 +2019,408 @@ private static final long serialVersionUID = 0L;
       spendOnly_ = false;
       onChanged();
       return this;
+    }
+
+    private java.util.List<rowlock.v1.WantedLock> also_ =
+      java.util.Collections.emptyList();
+    private void ensureAlsoIsMutable() {
+      if (!((bitField0_ & 0x00000100) != 0)) {
+        also_ = new java.util.ArrayList<rowlock.v1.WantedLock>(also_);
+        bitField0_ |= 0x00000100;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder> alsoBuilder_;
+
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public java.util.List<rowlock.v1.WantedLock> getAlsoList() {
+      if (alsoBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(also_);
+      } else {
+        return alsoBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public int getAlsoCount() {
+      if (alsoBuilder_ == null) {
+        return also_.size();
+      } else {
+        return alsoBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public rowlock.v1.WantedLock getAlso(int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);
+      } else {
+        return alsoBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.set(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder addAlso(rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder addAlso(
+        rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder addAllAlso(
+        java.lang.Iterable<? extends rowlock.v1.WantedLock> values) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, also_);
+        onChanged();
+      } else {
+        alsoBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder clearAlso() {
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000100);
+        onChanged();
+      } else {
+        alsoBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public Builder removeAlso(int index) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.remove(index);
+        onChanged();
+      } else {
+        alsoBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public rowlock.v1.WantedLock.Builder getAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+        int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);  } else {
+        return alsoBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+         getAlsoOrBuilderList() {
+      if (alsoBuilder_ != null) {
+        return alsoBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(also_);
+      }
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public rowlock.v1.WantedLock.Builder addAlsoBuilder() {
+      return getAlsoFieldBuilder().addBuilder(
+          rowlock.v1.WantedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public rowlock.v1.WantedLock.Builder addAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().addBuilder(
+          index, rowlock.v1.WantedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+     * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+     * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+     * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+     * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+     * call must name the same locks in the same order.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+     */
+    public java.util.List<rowlock.v1.WantedLock.Builder> 
+         getAlsoBuilderList() {
+      return getAlsoFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder> 
+        getAlsoFieldBuilder() {
+      if (alsoBuilder_ == null) {
+        alsoBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder>(
+                also_,
+                ((bitField0_ & 0x00000100) != 0),
+                getParentForChildren(),
+                isClean());
+        also_ = null;
+      }
+      return alsoBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -186,5 +186,74 @@ public interface AcquireRequestOrBuilder extends
    */
   boolean getSpendOnly();
 
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  java.util.List<rowlock.v1.WantedLock> 
+      getAlsoList();
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  rowlock.v1.WantedLock getAlso(int index);
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  int getAlsoCount();
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+      getAlsoOrBuilderList();
+  /**
+   * <pre>
+   * Further locks of the same claim, at most 7: it gets all of them or none, with one lease, one Renew and one Release, and a
+   * fencing token for each. `terms` apply to each lock and its record. All places are taken at once, so claims for several
+   * locks never wait for each other in a circle, in whatever order they name them. While the claim waits for one of its locks it
+   * holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
+   * locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
+   * call must name the same locks in the same order.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 9;</code>
+   */
+  rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+      int index);
+
   rowlock.v1.AcquireRequest.WhenBusyCase getWhenBusyCase();
 }

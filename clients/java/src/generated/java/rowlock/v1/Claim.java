@@ -28,6 +28,7 @@ private static final long serialVersionUID = 0L;
     principal_ = "";
     replica_ = "";
     pool_ = "";
+    also_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -684,6 +685,72 @@ java.lang.String defaultValue) {
     }
   }
 
+  public static final int ALSO_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private java.util.List<rowlock.v1.ClaimedLock> also_;
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  @java.lang.Override
+  public java.util.List<rowlock.v1.ClaimedLock> getAlsoList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+      getAlsoOrBuilderList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  @java.lang.Override
+  public int getAlsoCount() {
+    return also_.size();
+  }
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimedLock getAlso(int index) {
+    return also_.get(index);
+  }
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+      int index) {
+    return also_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -751,6 +818,9 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 17, pool_);
+    }
+    for (int i = 0; i < also_.size(); i++) {
+      output.writeMessage(18, also_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -830,6 +900,10 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(17, pool_);
     }
+    for (int i = 0; i < also_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, also_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -889,6 +963,8 @@ java.lang.String defaultValue) {
         != other.getSpendOnly()) return false;
     if (!getPool()
         .equals(other.getPool())) return false;
+    if (!getAlsoList()
+        .equals(other.getAlsoList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -948,6 +1024,10 @@ java.lang.String defaultValue) {
         getSpendOnly());
     hash = (37 * hash) + POOL_FIELD_NUMBER;
     hash = (53 * hash) + getPool().hashCode();
+    if (getAlsoCount() > 0) {
+      hash = (37 * hash) + ALSO_FIELD_NUMBER;
+      hash = (53 * hash) + getAlsoList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1108,6 +1188,7 @@ java.lang.String defaultValue) {
         getGrantedAtFieldBuilder();
         getExpiresAtFieldBuilder();
         getEndFieldBuilder();
+        getAlsoFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1147,6 +1228,13 @@ java.lang.String defaultValue) {
       replica_ = "";
       spendOnly_ = false;
       pool_ = "";
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+      } else {
+        also_ = null;
+        alsoBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00020000);
       return this;
     }
 
@@ -1173,9 +1261,22 @@ java.lang.String defaultValue) {
     @java.lang.Override
     public rowlock.v1.Claim buildPartial() {
       rowlock.v1.Claim result = new rowlock.v1.Claim(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(rowlock.v1.Claim result) {
+      if (alsoBuilder_ == null) {
+        if (((bitField0_ & 0x00020000) != 0)) {
+          also_ = java.util.Collections.unmodifiableList(also_);
+          bitField0_ = (bitField0_ & ~0x00020000);
+        }
+        result.also_ = also_;
+      } else {
+        result.also_ = alsoBuilder_.build();
+      }
     }
 
     private void buildPartial0(rowlock.v1.Claim result) {
@@ -1353,6 +1454,32 @@ java.lang.String defaultValue) {
         bitField0_ |= 0x00010000;
         onChanged();
       }
+      if (alsoBuilder_ == null) {
+        if (!other.also_.isEmpty()) {
+          if (also_.isEmpty()) {
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00020000);
+          } else {
+            ensureAlsoIsMutable();
+            also_.addAll(other.also_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.also_.isEmpty()) {
+          if (alsoBuilder_.isEmpty()) {
+            alsoBuilder_.dispose();
+            alsoBuilder_ = null;
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00020000);
+            alsoBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getAlsoFieldBuilder() : null;
+          } else {
+            alsoBuilder_.addAllMessages(other.also_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1476,6 +1603,19 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00010000;
               break;
             } // case 138
+            case 146: {
+              rowlock.v1.ClaimedLock m =
+                  input.readMessage(
+                      rowlock.v1.ClaimedLock.parser(),
+                      extensionRegistry);
+              if (alsoBuilder_ == null) {
+                ensureAlsoIsMutable();
+                also_.add(m);
+              } else {
+                alsoBuilder_.addMessage(m);
+              }
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3133,6 +3273,336 @@ java.lang.String defaultValue) {
       bitField0_ |= 0x00010000;
       onChanged();
       return this;
+    }
+
+    private java.util.List<rowlock.v1.ClaimedLock> also_ =
+      java.util.Collections.emptyList();
+    private void ensureAlsoIsMutable() {
+      if (!((bitField0_ & 0x00020000) != 0)) {
+        also_ = new java.util.ArrayList<rowlock.v1.ClaimedLock>(also_);
+        bitField0_ |= 0x00020000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder> alsoBuilder_;
+
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public java.util.List<rowlock.v1.ClaimedLock> getAlsoList() {
+      if (alsoBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(also_);
+      } else {
+        return alsoBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public int getAlsoCount() {
+      if (alsoBuilder_ == null) {
+        return also_.size();
+      } else {
+        return alsoBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public rowlock.v1.ClaimedLock getAlso(int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);
+      } else {
+        return alsoBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.set(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder addAlso(rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder addAlso(
+        rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder addAllAlso(
+        java.lang.Iterable<? extends rowlock.v1.ClaimedLock> values) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, also_);
+        onChanged();
+      } else {
+        alsoBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder clearAlso() {
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00020000);
+        onChanged();
+      } else {
+        alsoBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public Builder removeAlso(int index) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.remove(index);
+        onChanged();
+      } else {
+        alsoBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder getAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+        int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);  } else {
+        return alsoBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+         getAlsoOrBuilderList() {
+      if (alsoBuilder_ != null) {
+        return alsoBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(also_);
+      }
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder addAlsoBuilder() {
+      return getAlsoFieldBuilder().addBuilder(
+          rowlock.v1.ClaimedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder addAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().addBuilder(
+          index, rowlock.v1.ClaimedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+     * read.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+     */
+    public java.util.List<rowlock.v1.ClaimedLock.Builder> 
+         getAlsoBuilderList() {
+      return getAlsoFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder> 
+        getAlsoFieldBuilder() {
+      if (alsoBuilder_ == null) {
+        alsoBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder>(
+                also_,
+                ((bitField0_ & 0x00020000) != 0),
+                getParentForChildren(),
+                isClean());
+        also_ = null;
+      }
+      return alsoBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

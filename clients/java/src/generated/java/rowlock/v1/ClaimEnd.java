@@ -27,6 +27,7 @@ private static final long serialVersionUID = 0L;
     status_ = "";
     message_ = "";
     holders_ = java.util.Collections.emptyList();
+    lockName_ = "";
   }
 
   @java.lang.Override
@@ -446,6 +447,55 @@ private static final long serialVersionUID = 0L;
     return limit_ == null ? rowlock.v1.Limit.getDefaultInstance() : limit_;
   }
 
+  public static final int LOCK_NAME_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object lockName_ = "";
+  /**
+   * <pre>
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   * </pre>
+   *
+   * <code>string lock_name = 10;</code>
+   * @return The lockName.
+   */
+  @java.lang.Override
+  public java.lang.String getLockName() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      lockName_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   * </pre>
+   *
+   * <code>string lock_name = 10;</code>
+   * @return The bytes for lockName.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getLockNameBytes() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      lockName_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -486,6 +536,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(9, getLimit());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 10, lockName_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -528,6 +581,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, getLimit());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(10, lockName_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -569,6 +625,8 @@ private static final long serialVersionUID = 0L;
       if (!getLimit()
           .equals(other.getLimit())) return false;
     }
+    if (!getLockName()
+        .equals(other.getLockName())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -606,6 +664,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + LIMIT_FIELD_NUMBER;
       hash = (53 * hash) + getLimit().hashCode();
     }
+    hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
+    hash = (53 * hash) + getLockName().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -777,6 +837,7 @@ private static final long serialVersionUID = 0L;
         limitBuilder_.dispose();
         limitBuilder_ = null;
       }
+      lockName_ = "";
       return this;
     }
 
@@ -856,6 +917,9 @@ private static final long serialVersionUID = 0L;
             ? limit_
             : limitBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.lockName_ = lockName_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -962,6 +1026,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasLimit()) {
         mergeLimit(other.getLimit());
       }
+      if (!other.getLockName().isEmpty()) {
+        lockName_ = other.lockName_;
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1047,6 +1116,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 74
+            case 82: {
+              lockName_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2305,6 +2379,103 @@ private static final long serialVersionUID = 0L;
         limit_ = null;
       }
       return limitBuilder_;
+    }
+
+    private java.lang.Object lockName_ = "";
+    /**
+     * <pre>
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+     * empty.
+     * </pre>
+     *
+     * <code>string lock_name = 10;</code>
+     * @return The lockName.
+     */
+    public java.lang.String getLockName() {
+      java.lang.Object ref = lockName_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        lockName_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+     * empty.
+     * </pre>
+     *
+     * <code>string lock_name = 10;</code>
+     * @return The bytes for lockName.
+     */
+    public com.google.protobuf.ByteString
+        getLockNameBytes() {
+      java.lang.Object ref = lockName_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        lockName_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+     * empty.
+     * </pre>
+     *
+     * <code>string lock_name = 10;</code>
+     * @param value The lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockName(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      lockName_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+     * empty.
+     * </pre>
+     *
+     * <code>string lock_name = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLockName() {
+      lockName_ = getDefaultInstance().getLockName();
+      bitField0_ = (bitField0_ & ~0x00000200);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+     * empty.
+     * </pre>
+     *
+     * <code>string lock_name = 10;</code>
+     * @param value The bytes for lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockNameBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      lockName_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

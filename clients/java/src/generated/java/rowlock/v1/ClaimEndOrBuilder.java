@@ -238,4 +238,26 @@ public interface ClaimEndOrBuilder extends
    * <code>.rowlock.v1.Limit limit = 9;</code>
    */
   rowlock.v1.LimitOrBuilder getLimitOrBuilder();
+
+  /**
+   * <pre>
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   * </pre>
+   *
+   * <code>string lock_name = 10;</code>
+   * @return The lockName.
+   */
+  java.lang.String getLockName();
+  /**
+   * <pre>
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
+   * empty.
+   * </pre>
+   *
+   * <code>string lock_name = 10;</code>
+   * @return The bytes for lockName.
+   */
+  com.google.protobuf.ByteString
+      getLockNameBytes();
 }

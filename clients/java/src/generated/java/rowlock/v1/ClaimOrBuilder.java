@@ -369,4 +369,53 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getPoolBytes();
+
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  java.util.List<rowlock.v1.ClaimedLock> 
+      getAlsoList();
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  rowlock.v1.ClaimedLock getAlso(int index);
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  int getAlsoCount();
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+      getAlsoOrBuilderList();
+  /**
+   * <pre>
+   * The other locks of a claim for several: it waits, holds and ends at all of them together. A caller sees those that it may
+   * read.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 18;</code>
+   */
+  rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+      int index);
 }

@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     lockName_ = "";
     mode_ = 0;
     requestId_ = "";
+    also_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -390,6 +391,67 @@ private static final long serialVersionUID = 0L;
     return provisional_;
   }
 
+  public static final int ALSO_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private java.util.List<rowlock.v1.ClaimedLock> also_;
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  @java.lang.Override
+  public java.util.List<rowlock.v1.ClaimedLock> getAlsoList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+      getAlsoOrBuilderList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  @java.lang.Override
+  public int getAlsoCount() {
+    return also_.size();
+  }
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimedLock getAlso(int index) {
+    return also_.get(index);
+  }
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+      int index) {
+    return also_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -433,6 +495,9 @@ private static final long serialVersionUID = 0L;
     }
     if (provisional_ != false) {
       output.writeBool(10, provisional_);
+    }
+    for (int i = 0; i < also_.size(); i++) {
+      output.writeMessage(11, also_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -480,6 +545,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(10, provisional_);
     }
+    for (int i = 0; i < also_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, also_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -523,6 +592,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getRequestId())) return false;
     if (getProvisional()
         != other.getProvisional()) return false;
+    if (!getAlsoList()
+        .equals(other.getAlsoList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -562,6 +633,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + PROVISIONAL_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getProvisional());
+    if (getAlsoCount() > 0) {
+      hash = (37 * hash) + ALSO_FIELD_NUMBER;
+      hash = (53 * hash) + getAlsoList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -699,6 +774,7 @@ private static final long serialVersionUID = 0L;
         getTtlFieldBuilder();
         getGrantedAtFieldBuilder();
         getExpiresAtFieldBuilder();
+        getAlsoFieldBuilder();
       }
     }
     @java.lang.Override
@@ -727,6 +803,13 @@ private static final long serialVersionUID = 0L;
       }
       requestId_ = "";
       provisional_ = false;
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+      } else {
+        also_ = null;
+        alsoBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000400);
       return this;
     }
 
@@ -753,9 +836,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public rowlock.v1.Lease buildPartial() {
       rowlock.v1.Lease result = new rowlock.v1.Lease(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(rowlock.v1.Lease result) {
+      if (alsoBuilder_ == null) {
+        if (((bitField0_ & 0x00000400) != 0)) {
+          also_ = java.util.Collections.unmodifiableList(also_);
+          bitField0_ = (bitField0_ & ~0x00000400);
+        }
+        result.also_ = also_;
+      } else {
+        result.also_ = alsoBuilder_.build();
+      }
     }
 
     private void buildPartial0(rowlock.v1.Lease result) {
@@ -883,6 +979,32 @@ private static final long serialVersionUID = 0L;
       if (other.getProvisional() != false) {
         setProvisional(other.getProvisional());
       }
+      if (alsoBuilder_ == null) {
+        if (!other.also_.isEmpty()) {
+          if (also_.isEmpty()) {
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000400);
+          } else {
+            ensureAlsoIsMutable();
+            also_.addAll(other.also_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.also_.isEmpty()) {
+          if (alsoBuilder_.isEmpty()) {
+            alsoBuilder_.dispose();
+            alsoBuilder_ = null;
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000400);
+            alsoBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getAlsoFieldBuilder() : null;
+          } else {
+            alsoBuilder_.addAllMessages(other.also_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -965,6 +1087,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 80
+            case 90: {
+              rowlock.v1.ClaimedLock m =
+                  input.readMessage(
+                      rowlock.v1.ClaimedLock.parser(),
+                      extensionRegistry);
+              if (alsoBuilder_ == null) {
+                ensureAlsoIsMutable();
+                also_.add(m);
+              } else {
+                alsoBuilder_.addMessage(m);
+              }
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1979,6 +2114,318 @@ private static final long serialVersionUID = 0L;
       provisional_ = false;
       onChanged();
       return this;
+    }
+
+    private java.util.List<rowlock.v1.ClaimedLock> also_ =
+      java.util.Collections.emptyList();
+    private void ensureAlsoIsMutable() {
+      if (!((bitField0_ & 0x00000400) != 0)) {
+        also_ = new java.util.ArrayList<rowlock.v1.ClaimedLock>(also_);
+        bitField0_ |= 0x00000400;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder> alsoBuilder_;
+
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public java.util.List<rowlock.v1.ClaimedLock> getAlsoList() {
+      if (alsoBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(also_);
+      } else {
+        return alsoBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public int getAlsoCount() {
+      if (alsoBuilder_ == null) {
+        return also_.size();
+      } else {
+        return alsoBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public rowlock.v1.ClaimedLock getAlso(int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);
+      } else {
+        return alsoBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.set(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder addAlso(rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.ClaimedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder addAlso(
+        rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.ClaimedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder addAllAlso(
+        java.lang.Iterable<? extends rowlock.v1.ClaimedLock> values) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, also_);
+        onChanged();
+      } else {
+        alsoBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder clearAlso() {
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000400);
+        onChanged();
+      } else {
+        alsoBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public Builder removeAlso(int index) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.remove(index);
+        onChanged();
+      } else {
+        alsoBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder getAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+        int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);  } else {
+        return alsoBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+         getAlsoOrBuilderList() {
+      if (alsoBuilder_ != null) {
+        return alsoBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(also_);
+      }
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder addAlsoBuilder() {
+      return getAlsoFieldBuilder().addBuilder(
+          rowlock.v1.ClaimedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public rowlock.v1.ClaimedLock.Builder addAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().addBuilder(
+          index, rowlock.v1.ClaimedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+     */
+    public java.util.List<rowlock.v1.ClaimedLock.Builder> 
+         getAlsoBuilderList() {
+      return getAlsoFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder> 
+        getAlsoFieldBuilder() {
+      if (alsoBuilder_ == null) {
+        alsoBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            rowlock.v1.ClaimedLock, rowlock.v1.ClaimedLock.Builder, rowlock.v1.ClaimedLockOrBuilder>(
+                also_,
+                ((bitField0_ & 0x00000400) != 0),
+                getParentForChildren(),
+                isClean());
+        also_ = null;
+      }
+      return alsoBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -213,4 +213,48 @@ public interface LeaseOrBuilder extends
    * @return The provisional.
    */
   boolean getProvisional();
+
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  java.util.List<rowlock.v1.ClaimedLock> 
+      getAlsoList();
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  rowlock.v1.ClaimedLock getAlso(int index);
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  int getAlsoCount();
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  java.util.List<? extends rowlock.v1.ClaimedLockOrBuilder> 
+      getAlsoOrBuilderList();
+  /**
+   * <pre>
+   * The further locks of a claim for several, in the order of the request: see AcquireRequest.also.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.ClaimedLock also = 11;</code>
+   */
+  rowlock.v1.ClaimedLockOrBuilder getAlsoOrBuilder(
+      int index);
 }

@@ -21,6 +21,11 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_AcquireRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_WantedLock_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_WantedLock_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_Wait_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -278,260 +283,264 @@ public final class LockServiceProto {
       ".v1\032\036google/protobuf/duration.proto\032\033goo" +
       "gle/protobuf/empty.proto\032\037google/protobu" +
       "f/timestamp.proto\032\027google/rpc/status.pro" +
-      "to\032\025rowlock/v1/lock.proto\"\362\001\n\016AcquireReq" +
+      "to\032\025rowlock/v1/lock.proto\"\230\002\n\016AcquireReq" +
       "uest\022\014\n\004name\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlo" +
       "ck.v1.Mode\022\017\n\007permits\030\003 \001(\r\022%\n\005terms\030\004 \001" +
       "(\0132\026.rowlock.v1.LeaseTerms\022\022\n\nrequest_id" +
       "\030\005 \001(\t\022 \n\004wait\030\006 \001(\0132\020.rowlock.v1.WaitH\000" +
       "\022#\n\007enqueue\030\007 \001(\0132\020.rowlock.v1.WaitH\000\022\022\n" +
-      "\nspend_only\030\010 \001(\010B\013\n\twhen_busy\"3\n\004Wait\022+" +
-      "\n\010max_wait\030\001 \001(\0132\031.google.protobuf.Durat" +
-      "ion\"\331\001\n\017AcquireResponse\022\"\n\005lease\030\001 \001(\0132\021" +
-      ".rowlock.v1.LeaseH\000\022$\n\006ticket\030\002 \001(\0132\022.ro" +
-      "wlock.v1.TicketH\000\022&\n\007refusal\030\003 \001(\0132\023.row" +
-      "lock.v1.RefusalH\000\022%\n\005ended\030\004 \001(\0132\024.rowlo" +
-      "ck.v1.ClaimEndH\000\022\"\n\005spent\030\005 \001(\0132\021.rowloc" +
-      "k.v1.SpentH\000B\t\n\007outcome\"\230\001\n\022WaitInQueueR" +
-      "equest\022+\n\007request\030\001 \001(\0132\030.rowlock.v1.Que" +
-      "ueRequestH\000\022\023\n\tticket_id\030\002 \001(\tH\000\0226\n\023min_" +
-      "update_interval\030\003 \001(\0132\031.google.protobuf." +
-      "DurationB\010\n\006target\"\311\001\n\014QueueRequest\022\014\n\004n" +
-      "ame\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlock.v1.Mod" +
-      "e\022\017\n\007permits\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowl" +
-      "ock.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n" +
-      "\010max_wait\030\006 \001(\0132\031.google.protobuf.Durati" +
-      "on\022\022\n\nspend_only\030\007 \001(\010\"\340\001\n\023WaitInQueueRe" +
-      "sponse\022&\n\010position\030\001 \001(\0132\022.rowlock.v1.Ti" +
-      "cketH\000\022$\n\007granted\030\002 \001(\0132\021.rowlock.v1.Lea" +
-      "seH\000\022&\n\007refusal\030\003 \001(\0132\023.rowlock.v1.Refus" +
-      "alH\000\022%\n\005ended\030\004 \001(\0132\024.rowlock.v1.ClaimEn" +
-      "dH\000\022\"\n\005spent\030\005 \001(\0132\021.rowlock.v1.SpentH\000B" +
-      "\010\n\006update\"H\n\014RenewRequest\022\020\n\010lease_id\030\001 " +
-      "\001(\t\022&\n\003ttl\030\002 \001(\0132\031.google.protobuf.Durat" +
-      "ion\"1\n\rRenewResponse\022 \n\005lease\030\001 \001(\0132\021.ro" +
-      "wlock.v1.Lease\"\236\001\n\016ReleaseRequest\022\020\n\010lea" +
-      "se_id\030\001 \001(\t\022,\n\tcool_down\030\002 \001(\0132\031.google." +
-      "protobuf.Duration\022\023\n\006status\030\003 \001(\tH\000\210\001\001\022\032" +
-      "\n\rattempts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_statusB\020\n" +
-      "\016_attempts_left\"#\n\017ReleaseResponse\022\020\n\010re" +
-      "leased\030\001 \001(\010\"\273\002\n\017SetLimitRequest\022\016\n\004name" +
-      "\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\t \001(" +
-      "\tH\000\022\017\n\005limit\030\003 \001(\rH\001\022-\n\013unset_limit\030\004 \001(" +
-      "\0132\026.google.protobuf.EmptyH\001\022\035\n\020expected_" +
-      "version\030\005 \001(\004H\003\210\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004ra" +
-      "te\030\007 \001(\0132\020.rowlock.v1.RateH\002\022,\n\nunset_ra" +
-      "te\030\010 \001(\0132\026.google.protobuf.EmptyH\002B\010\n\006ta" +
-      "rgetB\013\n\tnew_limitB\n\n\010new_rateB\023\n\021_expect" +
-      "ed_version\"\314\001\n\020SetLimitResponse\022\r\n\005limit" +
-      "\030\001 \001(\r\022\017\n\007version\030\002 \001(\004\022\024\n\014held_permits\030" +
-      "\003 \001(\004\022\024\n\014waiter_count\030\004 \001(\004\022\020\n\010draining\030" +
-      "\005 \001(\010\022\026\n\016servers_behind\030\006 \001(\r\022\036\n\004rate\030\007 " +
-      "\001(\0132\020.rowlock.v1.Rate\022\020\n\010no_limit\030\010 \001(\010\022" +
-      "\020\n\010counting\030\t \001(\010\"\036\n\016GetLockRequest\022\014\n\004n" +
-      "ame\030\001 \001(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001" +
-      "(\0132\020.rowlock.v1.Lock\"\202\001\n\020ListLocksReques" +
-      "t\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\n" +
-      "page_token\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005o" +
-      "rder\030\005 \001(\0162\025.rowlock.v1.ListOrder\"M\n\021Lis" +
-      "tLocksResponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock." +
-      "v1.Lock\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021Watc" +
-      "hLocksRequest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLo" +
-      "cksResponse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks" +
-      "\030\002 \003(\0132\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(" +
-      "\t\022\020\n\010complete\030\004 \001(\010\"J\n\021ListLimitsRequest" +
-      "\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\np" +
-      "age_token\030\003 \001(\t\"\320\001\n\014LimitSetting\022\016\n\004name" +
-      "\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(" +
-      "\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006r" +
-      "eason\030\005 \001(\t\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.R" +
-      "ate\022\021\n\trate_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.ro" +
-      "wlock.v1.PoolUseB\010\n\006target\"W\n\022ListLimits" +
-      "Response\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.Li" +
-      "mitSetting\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021" +
-      "ListClaimsRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020" +
-      "\n\006prefix\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowl" +
-      "ock.v1.HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprinci" +
-      "pal\030\005 \001(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.L" +
-      "istClaimsRequest.LabelsEntry\022&\n\006states\030\007" +
-      " \003(\0162\026.rowlock.v1.ClaimState\022*\n\013end_reas" +
-      "ons\030\010 \003(\0162\025.rowlock.v1.EndReason\022(\n\004from" +
-      "\030\t \001(\0132\032.google.protobuf.Timestamp\022)\n\005un" +
-      "til\030\n \001(\0132\032.google.protobuf.Timestamp\022\021\n" +
-      "\tpage_size\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013" +
-      "LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:" +
-      "\0028\001B\007\n\005locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(" +
-      "\t\022&\n\002at\030\002 \001(\0132\032.google.protobuf.Timestam" +
-      "p\"\271\001\n\022ListClaimsResponse\022!\n\006claims\030\001 \003(\013" +
-      "2\021.rowlock.v1.Claim\022\027\n\017next_page_token\030\002" +
-      " \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google." +
-      "protobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(" +
-      "\0132\032.google.protobuf.Timestamp\"\373\001\n\022ListCh" +
-      "angesRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006pre" +
-      "fix\030\002 \001(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1." +
-      "ChangeKind\022(\n\004from\030\004 \001(\0132\032.google.protob" +
-      "uf.Timestamp\022)\n\005until\030\005 \001(\0132\032.google.pro" +
-      "tobuf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tp" +
-      "age_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005lo" +
-      "cks\"\274\001\n\023ListChangesResponse\022#\n\007changes\030\001" +
-      " \003(\0132\022.rowlock.v1.Change\022\027\n\017next_page_to" +
-      "ken\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.go" +
-      "ogle.protobuf.Timestamp\0221\n\rcomplete_from" +
-      "\030\004 \001(\0132\032.google.protobuf.Timestamp\"p\n\022Ex" +
-      "plainWaitRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\ttick" +
-      "et_id\030\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v" +
-      "1.ClaimReferenceH\000B\010\n\006target\"\273\001\n\023Explain" +
-      "WaitResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1." +
-      "Lock\022 \n\005claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%" +
-      "\n\006causes\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n" +
-      "\007summary\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlo" +
-      "ck.v1.WaitEstimate\":\n\016ClaimReference\022\021\n\t" +
-      "lock_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l" +
-      "\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n" +
-      "\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimReference" +
-      "H\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024ForceRel" +
-      "easeResponse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1" +
-      ".Claim\022\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateReco" +
-      "rdRequest\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 " +
-      "\001(\0132\032.google.protobuf.TimestampH\000\0222\n\rnot" +
-      "_before_in\030\003 \001(\0132\031.google.protobuf.Durat" +
-      "ionH\000\0222\n\020unset_not_before\030\004 \001(\0132\026.google" +
-      ".protobuf.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\r" +
-      "H\001\0225\n\023unset_attempts_left\030\006 \001(\0132\026.google" +
-      ".protobuf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035" +
-      "\n\020expected_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030" +
-      "\t \001(\tB\020\n\016new_not_beforeB\023\n\021new_attempts_" +
-      "leftB\t\n\007_statusB\023\n\021_expected_version\">\n\024" +
-      "UpdateRecordResponse\022&\n\006record\030\001 \001(\0132\026.r" +
-      "owlock.v1.LockRecord\"g\n\023DeleteRecordRequ" +
-      "est\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_version\030\002 " +
-      "\001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_ve" +
-      "rsion\"\'\n\024DeleteRecordResponse\022\017\n\007deleted" +
-      "\030\001 \001(\010\"\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(" +
-      "\tH\000\022&\n\005names\030\002 \001(\0132\025.rowlock.v1.LockName" +
-      "sH\000\022\022\n\nmax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026" +
-      ".rowlock.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001" +
-      "(\t\022+\n\010max_wait\030\006 \001(\0132\031.google.protobuf.D" +
-      "urationB\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 " +
-      "\003(\t\"y\n\017CaptureResponse\022!\n\006leases\030\001 \003(\0132\021" +
-      ".rowlock.v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031" +
-      ".google.protobuf.Duration\022\023\n\013is_repeated" +
-      "\030\003 \001(\010\"w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027" +
-      ".rowlock.v1.SessionOpen\022,\n\010commands\030\002 \003(" +
-      "\0132\032.rowlock.v1.SessionCommand\022\020\n\010receive" +
-      "d\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223" +
-      "\n\006labels\030\002 \003(\0132#.rowlock.v1.SessionOpen." +
-      "LabelsEntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022" +
-      "\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n" +
-      "\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.pr" +
-      "otobuf.Duration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006" +
-      "cancel\030\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowloc" +
-      "k.v1.AcquireRequestH\000\0227\n\rwait_in_queue\030\013" +
-      " \001(\0132\036.rowlock.v1.WaitInQueueRequestH\000\022)" +
-      "\n\005renew\030\014 \001(\0132\030.rowlock.v1.RenewRequestH" +
-      "\000\022/\n\014renew_leases\030\r \001(\0132\027.rowlock.v1.Ren" +
-      "ewLeasesH\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1" +
-      ".ReleaseRequestH\000\022-\n\007capture\030\017 \001(\0132\032.row" +
-      "lock.v1.CaptureRequestH\000\0220\n\tset_limit\030\020 " +
-      "\001(\0132\033.rowlock.v1.SetLimitRequestH\000\0228\n\rup" +
-      "date_record\030\021 \001(\0132\037.rowlock.v1.UpdateRec" +
-      "ordRequestH\000\0228\n\rdelete_record\030\022 \001(\0132\037.ro" +
-      "wlock.v1.DeleteRecordRequestH\000\0228\n\rforce_" +
-      "release\030\023 \001(\0132\037.rowlock.v1.ForceReleaseR" +
-      "equestH\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1." +
-      "GetLockRequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.r" +
-      "owlock.v1.ListLocksRequestH\000\0224\n\013list_lim" +
-      "its\030\026 \001(\0132\035.rowlock.v1.ListLimitsRequest" +
-      "H\000\0224\n\013list_claims\030\027 \001(\0132\035.rowlock.v1.Lis" +
-      "tClaimsRequestH\000\0226\n\014list_changes\030\030 \001(\0132\036" +
-      ".rowlock.v1.ListChangesRequestH\000\0226\n\014expl" +
-      "ain_wait\030\031 \001(\0132\036.rowlock.v1.ExplainWaitR" +
-      "equestH\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock." +
-      "v1.WatchLocksRequestH\000B\t\n\007command\"7\n\013Ren" +
-      "ewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Re" +
-      "newRequest\"9\n\rRenewedLeases\022(\n\006leases\030\001 " +
-      "\003(\0132\030.rowlock.v1.RenewedLease\"b\n\014Renewed" +
-      "Lease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH" +
-      "\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t" +
-      "\n\007outcome\"\326\001\n\017SessionResponse\022)\n\006opened\030" +
-      "\001 \001(\0132\031.rowlock.v1.SessionOpened\022*\n\007resu" +
-      "lts\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005" +
-      "heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.L" +
-      "ostLease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1" +
-      ".Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOp" +
-      "ened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_inter" +
-      "val\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013" +
-      "silence_max\030\003 \001(\0132\031.google.protobuf.Dura" +
-      "tion\022/\n\014grace_period\030\004 \001(\0132\031.google.prot" +
-      "obuf.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014comm" +
-      "ands_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(" +
-      "\r\"\376\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022#\n\005err" +
-      "or\030\002 \001(\0132\022.google.rpc.StatusH\000\022&\n\010reject" +
-      "ed\030\003 \001(\0132\022.google.rpc.StatusH\000\022.\n\007acquir" +
-      "e\030\n \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228" +
-      "\n\rwait_in_queue\030\013 \001(\0132\037.rowlock.v1.WaitI" +
-      "nQueueResponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowloc" +
-      "k.v1.RenewResponseH\000\0221\n\014renew_leases\030\r \001" +
-      "(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007relea" +
-      "se\030\016 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\022" +
-      ".\n\007capture\030\017 \001(\0132\033.rowlock.v1.CaptureRes" +
-      "ponseH\000\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v1." +
-      "SetLimitResponseH\000\0229\n\rupdate_record\030\021 \001(" +
-      "\0132 .rowlock.v1.UpdateRecordResponseH\000\0229\n" +
-      "\rdelete_record\030\022 \001(\0132 .rowlock.v1.Delete" +
-      "RecordResponseH\000\0229\n\rforce_release\030\023 \001(\0132" +
-      " .rowlock.v1.ForceReleaseResponseH\000\022/\n\010g" +
-      "et_lock\030\024 \001(\0132\033.rowlock.v1.GetLockRespon" +
-      "seH\000\0223\n\nlist_locks\030\025 \001(\0132\035.rowlock.v1.Li" +
-      "stLocksResponseH\000\0225\n\013list_limits\030\026 \001(\0132\036" +
-      ".rowlock.v1.ListLimitsResponseH\000\0225\n\013list" +
-      "_claims\030\027 \001(\0132\036.rowlock.v1.ListClaimsRes" +
-      "ponseH\000\0227\n\014list_changes\030\030 \001(\0132\037.rowlock." +
-      "v1.ListChangesResponseH\000\0227\n\014explain_wait" +
-      "\030\031 \001(\0132\037.rowlock.v1.ExplainWaitResponseH" +
-      "\000\0225\n\013watch_locks\030\032 \001(\0132\036.rowlock.v1.Watc" +
-      "hLocksResponseH\000B\010\n\006result\"S\n\tLostLease\022" +
-      "\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003" +
-      "end\030\003 \001(\0132\024.rowlock.v1.ClaimEnd*v\n\tListO" +
-      "rder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST" +
-      "_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT" +
-      "\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\210\n\n\013Lock" +
-      "Service\022B\n\007Acquire\022\032.rowlock.v1.AcquireR" +
-      "equest\032\033.rowlock.v1.AcquireResponse\022P\n\013W" +
-      "aitInQueue\022\036.rowlock.v1.WaitInQueueReque" +
-      "st\032\037.rowlock.v1.WaitInQueueResponse0\001\022<\n" +
-      "\005Renew\022\030.rowlock.v1.RenewRequest\032\031.rowlo" +
-      "ck.v1.RenewResponse\022B\n\007Release\022\032.rowlock" +
-      ".v1.ReleaseRequest\032\033.rowlock.v1.ReleaseR" +
-      "esponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimi" +
-      "tRequest\032\034.rowlock.v1.SetLimitResponse\022B" +
-      "\n\007GetLock\022\032.rowlock.v1.GetLockRequest\032\033." +
-      "rowlock.v1.GetLockResponse\022H\n\tListLocks\022" +
-      "\034.rowlock.v1.ListLocksRequest\032\035.rowlock." +
-      "v1.ListLocksResponse\022K\n\nListLimits\022\035.row" +
-      "lock.v1.ListLimitsRequest\032\036.rowlock.v1.L" +
-      "istLimitsResponse\022K\n\nListClaims\022\035.rowloc" +
-      "k.v1.ListClaimsRequest\032\036.rowlock.v1.List" +
-      "ClaimsResponse\022N\n\013ListChanges\022\036.rowlock." +
-      "v1.ListChangesRequest\032\037.rowlock.v1.ListC" +
-      "hangesResponse\022N\n\013ExplainWait\022\036.rowlock." +
-      "v1.ExplainWaitRequest\032\037.rowlock.v1.Expla" +
-      "inWaitResponse\022M\n\nWatchLocks\022\035.rowlock.v" +
-      "1.WatchLocksRequest\032\036.rowlock.v1.WatchLo" +
-      "cksResponse0\001\022Q\n\014ForceRelease\022\037.rowlock." +
-      "v1.ForceReleaseRequest\032 .rowlock.v1.Forc" +
-      "eReleaseResponse\022Q\n\014UpdateRecord\022\037.rowlo" +
-      "ck.v1.UpdateRecordRequest\032 .rowlock.v1.U" +
-      "pdateRecordResponse\022B\n\007Capture\022\032.rowlock" +
-      ".v1.CaptureRequest\032\033.rowlock.v1.CaptureR" +
-      "esponse\022Q\n\014DeleteRecord\022\037.rowlock.v1.Del" +
-      "eteRecordRequest\032 .rowlock.v1.DeleteReco" +
-      "rdResponse\022F\n\007Session\022\032.rowlock.v1.Sessi" +
-      "onRequest\032\033.rowlock.v1.SessionResponse(\001" +
-      "0\001B\242\001\n\nrowlock.v1B\020LockServiceProtoP\001Z9g" +
-      "ithub.com/rowlock/rowlock/clients/go/row" +
-      "lockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRo" +
-      "wlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowl" +
-      "ock::V1b\006proto3"
+      "\nspend_only\030\010 \001(\010\022$\n\004also\030\t \003(\0132\026.rowloc" +
+      "k.v1.WantedLockB\013\n\twhen_busy\"K\n\nWantedLo" +
+      "ck\022\014\n\004name\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlock" +
+      ".v1.Mode\022\017\n\007permits\030\003 \001(\r\"3\n\004Wait\022+\n\010max" +
+      "_wait\030\001 \001(\0132\031.google.protobuf.Duration\"\331" +
+      "\001\n\017AcquireResponse\022\"\n\005lease\030\001 \001(\0132\021.rowl" +
+      "ock.v1.LeaseH\000\022$\n\006ticket\030\002 \001(\0132\022.rowlock" +
+      ".v1.TicketH\000\022&\n\007refusal\030\003 \001(\0132\023.rowlock." +
+      "v1.RefusalH\000\022%\n\005ended\030\004 \001(\0132\024.rowlock.v1" +
+      ".ClaimEndH\000\022\"\n\005spent\030\005 \001(\0132\021.rowlock.v1." +
+      "SpentH\000B\t\n\007outcome\"\230\001\n\022WaitInQueueReques" +
+      "t\022+\n\007request\030\001 \001(\0132\030.rowlock.v1.QueueReq" +
+      "uestH\000\022\023\n\tticket_id\030\002 \001(\tH\000\0226\n\023min_updat" +
+      "e_interval\030\003 \001(\0132\031.google.protobuf.Durat" +
+      "ionB\010\n\006target\"\357\001\n\014QueueRequest\022\014\n\004name\030\001" +
+      " \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlock.v1.Mode\022\017\n\007" +
+      "permits\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowlock.v" +
+      "1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010max_" +
+      "wait\030\006 \001(\0132\031.google.protobuf.Duration\022\022\n" +
+      "\nspend_only\030\007 \001(\010\022$\n\004also\030\010 \003(\0132\026.rowloc" +
+      "k.v1.WantedLock\"\340\001\n\023WaitInQueueResponse\022" +
+      "&\n\010position\030\001 \001(\0132\022.rowlock.v1.TicketH\000\022" +
+      "$\n\007granted\030\002 \001(\0132\021.rowlock.v1.LeaseH\000\022&\n" +
+      "\007refusal\030\003 \001(\0132\023.rowlock.v1.RefusalH\000\022%\n" +
+      "\005ended\030\004 \001(\0132\024.rowlock.v1.ClaimEndH\000\022\"\n\005" +
+      "spent\030\005 \001(\0132\021.rowlock.v1.SpentH\000B\010\n\006upda" +
+      "te\"H\n\014RenewRequest\022\020\n\010lease_id\030\001 \001(\t\022&\n\003" +
+      "ttl\030\002 \001(\0132\031.google.protobuf.Duration\"1\n\r" +
+      "RenewResponse\022 \n\005lease\030\001 \001(\0132\021.rowlock.v" +
+      "1.Lease\"\236\001\n\016ReleaseRequest\022\020\n\010lease_id\030\001" +
+      " \001(\t\022,\n\tcool_down\030\002 \001(\0132\031.google.protobu" +
+      "f.Duration\022\023\n\006status\030\003 \001(\tH\000\210\001\001\022\032\n\rattem" +
+      "pts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_statusB\020\n\016_attem" +
+      "pts_left\"#\n\017ReleaseResponse\022\020\n\010released\030" +
+      "\001 \001(\010\"\273\002\n\017SetLimitRequest\022\016\n\004name\030\001 \001(\tH" +
+      "\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\t \001(\tH\000\022\017\n\005" +
+      "limit\030\003 \001(\rH\001\022-\n\013unset_limit\030\004 \001(\0132\026.goo" +
+      "gle.protobuf.EmptyH\001\022\035\n\020expected_version" +
+      "\030\005 \001(\004H\003\210\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004rate\030\007 \001(" +
+      "\0132\020.rowlock.v1.RateH\002\022,\n\nunset_rate\030\010 \001(" +
+      "\0132\026.google.protobuf.EmptyH\002B\010\n\006targetB\013\n" +
+      "\tnew_limitB\n\n\010new_rateB\023\n\021_expected_vers" +
+      "ion\"\314\001\n\020SetLimitResponse\022\r\n\005limit\030\001 \001(\r\022" +
+      "\017\n\007version\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024" +
+      "\n\014waiter_count\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026" +
+      "\n\016servers_behind\030\006 \001(\r\022\036\n\004rate\030\007 \001(\0132\020.r" +
+      "owlock.v1.Rate\022\020\n\010no_limit\030\010 \001(\010\022\020\n\010coun" +
+      "ting\030\t \001(\010\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001" +
+      "(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.ro" +
+      "wlock.v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006pr" +
+      "efix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_to" +
+      "ken\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 " +
+      "\001(\0162\025.rowlock.v1.ListOrder\"M\n\021ListLocksR" +
+      "esponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock" +
+      "\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021WatchLocksR" +
+      "equest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResp" +
+      "onse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132" +
+      "\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010co" +
+      "mplete\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006pre" +
+      "fix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_tok" +
+      "en\030\003 \001(\t\"\320\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH" +
+      "\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000\022\r\n\005" +
+      "limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005" +
+      " \001(\t\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate\022\021\n\t" +
+      "rate_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlock.v" +
+      "1.PoolUseB\010\n\006target\"W\n\022ListLimitsRespons" +
+      "e\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSett" +
+      "ing\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021ListCla" +
+      "imsRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefi" +
+      "x\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowlock.v1." +
+      "HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprincipal\030\005 \001" +
+      "(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.ListClai" +
+      "msRequest.LabelsEntry\022&\n\006states\030\007 \003(\0162\026." +
+      "rowlock.v1.ClaimState\022*\n\013end_reasons\030\010 \003" +
+      "(\0162\025.rowlock.v1.EndReason\022(\n\004from\030\t \001(\0132" +
+      "\032.google.protobuf.Timestamp\022)\n\005until\030\n \001" +
+      "(\0132\032.google.protobuf.Timestamp\022\021\n\tpage_s" +
+      "ize\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013LabelsE" +
+      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005" +
+      "locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(\t\022&\n\002at" +
+      "\030\002 \001(\0132\032.google.protobuf.Timestamp\"\271\001\n\022L" +
+      "istClaimsResponse\022!\n\006claims\030\001 \003(\0132\021.rowl" +
+      "ock.v1.Claim\022\027\n\017next_page_token\030\002 \001(\t\0224\n" +
+      "\020searched_back_to\030\003 \001(\0132\032.google.protobu" +
+      "f.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.goo" +
+      "gle.protobuf.Timestamp\"\373\001\n\022ListChangesRe" +
+      "quest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001" +
+      "(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.ChangeK" +
+      "ind\022(\n\004from\030\004 \001(\0132\032.google.protobuf.Time" +
+      "stamp\022)\n\005until\030\005 \001(\0132\032.google.protobuf.T" +
+      "imestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage_siz" +
+      "e\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005locks\"\274\001\n" +
+      "\023ListChangesResponse\022#\n\007changes\030\001 \003(\0132\022." +
+      "rowlock.v1.Change\022\027\n\017next_page_token\030\002 \001" +
+      "(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google.pr" +
+      "otobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132" +
+      "\032.google.protobuf.Timestamp\"p\n\022ExplainWa" +
+      "itRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002" +
+      " \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.Claim" +
+      "ReferenceH\000B\010\n\006target\"\273\001\n\023ExplainWaitRes" +
+      "ponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n" +
+      "\005claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006cause" +
+      "s\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n\007summar" +
+      "y\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.W" +
+      "aitEstimate\":\n\016ClaimReference\022\021\n\tlock_na" +
+      "me\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023Force" +
+      "ReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030" +
+      "\002 \001(\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006r" +
+      "eason\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseRes" +
+      "ponse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022" +
+      "\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRecordReque" +
+      "st\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032.g" +
+      "oogle.protobuf.TimestampH\000\0222\n\rnot_before" +
+      "_in\030\003 \001(\0132\031.google.protobuf.DurationH\000\0222" +
+      "\n\020unset_not_before\030\004 \001(\0132\026.google.protob" +
+      "uf.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023u" +
+      "nset_attempts_left\030\006 \001(\0132\026.google.protob" +
+      "uf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expec" +
+      "ted_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020" +
+      "\n\016new_not_beforeB\023\n\021new_attempts_leftB\t\n" +
+      "\007_statusB\023\n\021_expected_version\">\n\024UpdateR" +
+      "ecordResponse\022&\n\006record\030\001 \001(\0132\026.rowlock." +
+      "v1.LockRecord\"g\n\023DeleteRecordRequest\022\014\n\004" +
+      "name\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001" +
+      "\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_version\"\'" +
+      "\n\024DeleteRecordResponse\022\017\n\007deleted\030\001 \001(\010\"" +
+      "\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005" +
+      "names\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n\n" +
+      "max_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowloc" +
+      "k.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010m" +
+      "ax_wait\030\006 \001(\0132\031.google.protobuf.Duration" +
+      "B\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n\017" +
+      "CaptureResponse\022!\n\006leases\030\001 \003(\0132\021.rowloc" +
+      "k.v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google" +
+      ".protobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"" +
+      "w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowloc" +
+      "k.v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.row" +
+      "lock.v1.SessionCommand\022\020\n\010received\030\003 \001(\004" +
+      "\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006label" +
+      "s\030\002 \003(\0132#.rowlock.v1.SessionOpen.LabelsE" +
+      "ntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005valu" +
+      "e\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030\001" +
+      " \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf." +
+      "Duration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006cancel\030" +
+      "\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowlock.v1.Ac" +
+      "quireRequestH\000\0227\n\rwait_in_queue\030\013 \001(\0132\036." +
+      "rowlock.v1.WaitInQueueRequestH\000\022)\n\005renew" +
+      "\030\014 \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014re" +
+      "new_leases\030\r \001(\0132\027.rowlock.v1.RenewLease" +
+      "sH\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1.Releas" +
+      "eRequestH\000\022-\n\007capture\030\017 \001(\0132\032.rowlock.v1" +
+      ".CaptureRequestH\000\0220\n\tset_limit\030\020 \001(\0132\033.r" +
+      "owlock.v1.SetLimitRequestH\000\0228\n\rupdate_re" +
+      "cord\030\021 \001(\0132\037.rowlock.v1.UpdateRecordRequ" +
+      "estH\000\0228\n\rdelete_record\030\022 \001(\0132\037.rowlock.v" +
+      "1.DeleteRecordRequestH\000\0228\n\rforce_release" +
+      "\030\023 \001(\0132\037.rowlock.v1.ForceReleaseRequestH" +
+      "\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1.GetLock" +
+      "RequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.rowlock." +
+      "v1.ListLocksRequestH\000\0224\n\013list_limits\030\026 \001" +
+      "(\0132\035.rowlock.v1.ListLimitsRequestH\000\0224\n\013l" +
+      "ist_claims\030\027 \001(\0132\035.rowlock.v1.ListClaims" +
+      "RequestH\000\0226\n\014list_changes\030\030 \001(\0132\036.rowloc" +
+      "k.v1.ListChangesRequestH\000\0226\n\014explain_wai" +
+      "t\030\031 \001(\0132\036.rowlock.v1.ExplainWaitRequestH" +
+      "\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock.v1.Watc" +
+      "hLocksRequestH\000B\t\n\007command\"7\n\013RenewLease" +
+      "s\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRequ" +
+      "est\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.r" +
+      "owlock.v1.RenewedLease\"b\n\014RenewedLease\022\"" +
+      "\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005er" +
+      "ror\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outco" +
+      "me\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031" +
+      ".rowlock.v1.SessionOpened\022*\n\007results\030\002 \003" +
+      "(\0132\031.rowlock.v1.SessionResult\022\r\n\005heard\030\003" +
+      " \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLeas" +
+      "e\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022" +
+      "\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n" +
+      "\007replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001" +
+      "(\0132\031.google.protobuf.Duration\022.\n\013silence" +
+      "_max\030\003 \001(\0132\031.google.protobuf.Duration\022/\n" +
+      "\014grace_period\030\004 \001(\0132\031.google.protobuf.Du" +
+      "ration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_ma" +
+      "x\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\rS" +
+      "essionResult\022\014\n\004call\030\001 \001(\004\022#\n\005error\030\002 \001(" +
+      "\0132\022.google.rpc.StatusH\000\022&\n\010rejected\030\003 \001(" +
+      "\0132\022.google.rpc.StatusH\000\022.\n\007acquire\030\n \001(\013" +
+      "2\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_" +
+      "in_queue\030\013 \001(\0132\037.rowlock.v1.WaitInQueueR" +
+      "esponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowlock.v1.Re" +
+      "newResponseH\000\0221\n\014renew_leases\030\r \001(\0132\031.ro" +
+      "wlock.v1.RenewedLeasesH\000\022.\n\007release\030\016 \001(" +
+      "\0132\033.rowlock.v1.ReleaseResponseH\000\022.\n\007capt" +
+      "ure\030\017 \001(\0132\033.rowlock.v1.CaptureResponseH\000" +
+      "\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v1.SetLimi" +
+      "tResponseH\000\0229\n\rupdate_record\030\021 \001(\0132 .row" +
+      "lock.v1.UpdateRecordResponseH\000\0229\n\rdelete" +
+      "_record\030\022 \001(\0132 .rowlock.v1.DeleteRecordR" +
+      "esponseH\000\0229\n\rforce_release\030\023 \001(\0132 .rowlo" +
+      "ck.v1.ForceReleaseResponseH\000\022/\n\010get_lock" +
+      "\030\024 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223\n" +
+      "\nlist_locks\030\025 \001(\0132\035.rowlock.v1.ListLocks" +
+      "ResponseH\000\0225\n\013list_limits\030\026 \001(\0132\036.rowloc" +
+      "k.v1.ListLimitsResponseH\000\0225\n\013list_claims" +
+      "\030\027 \001(\0132\036.rowlock.v1.ListClaimsResponseH\000" +
+      "\0227\n\014list_changes\030\030 \001(\0132\037.rowlock.v1.List" +
+      "ChangesResponseH\000\0227\n\014explain_wait\030\031 \001(\0132" +
+      "\037.rowlock.v1.ExplainWaitResponseH\000\0225\n\013wa" +
+      "tch_locks\030\032 \001(\0132\036.rowlock.v1.WatchLocksR" +
+      "esponseH\000B\010\n\006result\"S\n\tLostLease\022\020\n\010leas" +
+      "e_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003end\030\003 \001" +
+      "(\0132\024.rowlock.v1.ClaimEnd*v\n\tListOrder\022\032\n" +
+      "\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_" +
+      "NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027L" +
+      "IST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockService" +
+      "\022B\n\007Acquire\022\032.rowlock.v1.AcquireRequest\032" +
+      "\033.rowlock.v1.AcquireResponse\022P\n\013WaitInQu" +
+      "eue\022\036.rowlock.v1.WaitInQueueRequest\032\037.ro" +
+      "wlock.v1.WaitInQueueResponse0\001\022<\n\005Renew\022" +
+      "\030.rowlock.v1.RenewRequest\032\031.rowlock.v1.R" +
+      "enewResponse\022B\n\007Release\022\032.rowlock.v1.Rel" +
+      "easeRequest\032\033.rowlock.v1.ReleaseResponse" +
+      "\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitReques" +
+      "t\032\034.rowlock.v1.SetLimitResponse\022B\n\007GetLo" +
+      "ck\022\032.rowlock.v1.GetLockRequest\032\033.rowlock" +
+      ".v1.GetLockResponse\022H\n\tListLocks\022\034.rowlo" +
+      "ck.v1.ListLocksRequest\032\035.rowlock.v1.List" +
+      "LocksResponse\022K\n\nListLimits\022\035.rowlock.v1" +
+      ".ListLimitsRequest\032\036.rowlock.v1.ListLimi" +
+      "tsResponse\022K\n\nListClaims\022\035.rowlock.v1.Li" +
+      "stClaimsRequest\032\036.rowlock.v1.ListClaimsR" +
+      "esponse\022N\n\013ListChanges\022\036.rowlock.v1.List" +
+      "ChangesRequest\032\037.rowlock.v1.ListChangesR" +
+      "esponse\022N\n\013ExplainWait\022\036.rowlock.v1.Expl" +
+      "ainWaitRequest\032\037.rowlock.v1.ExplainWaitR" +
+      "esponse\022M\n\nWatchLocks\022\035.rowlock.v1.Watch" +
+      "LocksRequest\032\036.rowlock.v1.WatchLocksResp" +
+      "onse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.Forc" +
+      "eReleaseRequest\032 .rowlock.v1.ForceReleas" +
+      "eResponse\022Q\n\014UpdateRecord\022\037.rowlock.v1.U" +
+      "pdateRecordRequest\032 .rowlock.v1.UpdateRe" +
+      "cordResponse\022B\n\007Capture\022\032.rowlock.v1.Cap" +
+      "tureRequest\032\033.rowlock.v1.CaptureResponse" +
+      "\022Q\n\014DeleteRecord\022\037.rowlock.v1.DeleteReco" +
+      "rdRequest\032 .rowlock.v1.DeleteRecordRespo" +
+      "nse\022F\n\007Session\022\032.rowlock.v1.SessionReque" +
+      "st\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n\n" +
+      "rowlock.v1B\020LockServiceProtoP\001Z9github.c" +
+      "om/rowlock/rowlock/clients/go/rowlockv1;" +
+      "rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V" +
+      "1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -547,129 +556,135 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_AcquireRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_AcquireRequest_descriptor,
-        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "Wait", "Enqueue", "SpendOnly", "WhenBusy", });
-    internal_static_rowlock_v1_Wait_descriptor =
+        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "Wait", "Enqueue", "SpendOnly", "Also", "WhenBusy", });
+    internal_static_rowlock_v1_WantedLock_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_rowlock_v1_WantedLock_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_WantedLock_descriptor,
+        new java.lang.String[] { "Name", "Mode", "Permits", });
+    internal_static_rowlock_v1_Wait_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_rowlock_v1_Wait_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Wait_descriptor,
         new java.lang.String[] { "MaxWait", });
     internal_static_rowlock_v1_AcquireResponse_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_rowlock_v1_AcquireResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_AcquireResponse_descriptor,
         new java.lang.String[] { "Lease", "Ticket", "Refusal", "Ended", "Spent", "Outcome", });
     internal_static_rowlock_v1_WaitInQueueRequest_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_rowlock_v1_WaitInQueueRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitInQueueRequest_descriptor,
         new java.lang.String[] { "Request", "TicketId", "MinUpdateInterval", "Target", });
     internal_static_rowlock_v1_QueueRequest_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_rowlock_v1_QueueRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueueRequest_descriptor,
-        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "MaxWait", "SpendOnly", });
+        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "MaxWait", "SpendOnly", "Also", });
     internal_static_rowlock_v1_WaitInQueueResponse_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_rowlock_v1_WaitInQueueResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitInQueueResponse_descriptor,
         new java.lang.String[] { "Position", "Granted", "Refusal", "Ended", "Spent", "Update", });
     internal_static_rowlock_v1_RenewRequest_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_rowlock_v1_RenewRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewRequest_descriptor,
         new java.lang.String[] { "LeaseId", "Ttl", });
     internal_static_rowlock_v1_RenewResponse_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_rowlock_v1_RenewResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewResponse_descriptor,
         new java.lang.String[] { "Lease", });
     internal_static_rowlock_v1_ReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_rowlock_v1_ReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ReleaseRequest_descriptor,
         new java.lang.String[] { "LeaseId", "CoolDown", "Status", "AttemptsLeft", });
     internal_static_rowlock_v1_ReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_ReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ReleaseResponse_descriptor,
         new java.lang.String[] { "Released", });
     internal_static_rowlock_v1_SetLimitRequest_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_rowlock_v1_SetLimitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitRequest_descriptor,
         new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Rate", "UnsetRate", "Target", "NewLimit", "NewRate", });
     internal_static_rowlock_v1_SetLimitResponse_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_SetLimitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitResponse_descriptor,
         new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", "Rate", "NoLimit", "Counting", });
     internal_static_rowlock_v1_GetLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_rowlock_v1_GetLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_GetLockRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_rowlock_v1_GetLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_rowlock_v1_GetLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_GetLockResponse_descriptor,
         new java.lang.String[] { "Lock", });
     internal_static_rowlock_v1_ListLocksRequest_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_rowlock_v1_ListLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksRequest_descriptor,
         new java.lang.String[] { "Prefix", "PageSize", "PageToken", "BusyOnly", "Order", });
     internal_static_rowlock_v1_ListLocksResponse_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_ListLocksResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksResponse_descriptor,
         new java.lang.String[] { "Locks", "NextPageToken", });
     internal_static_rowlock_v1_WatchLocksRequest_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_rowlock_v1_WatchLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WatchLocksRequest_descriptor,
         new java.lang.String[] { "Prefix", });
     internal_static_rowlock_v1_WatchLocksResponse_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_rowlock_v1_WatchLocksResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WatchLocksResponse_descriptor,
         new java.lang.String[] { "BeganAnew", "Locks", "Deleted", "Complete", });
     internal_static_rowlock_v1_ListLimitsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_rowlock_v1_ListLimitsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsRequest_descriptor,
         new java.lang.String[] { "Prefix", "PageSize", "PageToken", });
     internal_static_rowlock_v1_LimitSetting_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_rowlock_v1_LimitSetting_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitSetting_descriptor,
         new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "Version", "Reason", "Rate", "RateOnly", "Use", "Target", });
     internal_static_rowlock_v1_ListLimitsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsResponse_descriptor,
         new java.lang.String[] { "Limits", "NextPageToken", });
     internal_static_rowlock_v1_ListClaimsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_rowlock_v1_ListClaimsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsRequest_descriptor,
@@ -681,109 +696,109 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_HeldAt_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_rowlock_v1_HeldAt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_HeldAt_descriptor,
         new java.lang.String[] { "LockName", "At", });
     internal_static_rowlock_v1_ListClaimsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_rowlock_v1_ListClaimsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsResponse_descriptor,
         new java.lang.String[] { "Claims", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ListChangesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_rowlock_v1_ListChangesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListChangesRequest_descriptor,
         new java.lang.String[] { "LockName", "Prefix", "Kinds", "From", "Until", "ChangedBy", "PageSize", "PageToken", "Locks", });
     internal_static_rowlock_v1_ListChangesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_ListChangesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListChangesResponse_descriptor,
         new java.lang.String[] { "Changes", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ExplainWaitRequest_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_ExplainWaitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ExplainWaitRequest_descriptor,
         new java.lang.String[] { "Name", "TicketId", "Claim", "Target", });
     internal_static_rowlock_v1_ExplainWaitResponse_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_ExplainWaitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ExplainWaitResponse_descriptor,
         new java.lang.String[] { "Lock", "Claim", "Causes", "Summary", "Estimate", });
     internal_static_rowlock_v1_ClaimReference_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_ClaimReference_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimReference_descriptor,
         new java.lang.String[] { "LockName", "TicketNumber", });
     internal_static_rowlock_v1_ForceReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_ForceReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseRequest_descriptor,
         new java.lang.String[] { "Name", "Claim", "Reason", "Target", });
     internal_static_rowlock_v1_ForceReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_ForceReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseResponse_descriptor,
         new java.lang.String[] { "Ended", "Remaining", });
     internal_static_rowlock_v1_UpdateRecordRequest_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateRecordRequest_descriptor,
         new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", "Reason", "NewNotBefore", "NewAttemptsLeft", });
     internal_static_rowlock_v1_UpdateRecordResponse_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateRecordResponse_descriptor,
         new java.lang.String[] { "Record", });
     internal_static_rowlock_v1_DeleteRecordRequest_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteRecordRequest_descriptor,
         new java.lang.String[] { "Name", "ExpectedVersion", "Reason", });
     internal_static_rowlock_v1_DeleteRecordResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteRecordResponse_descriptor,
         new java.lang.String[] { "Deleted", });
     internal_static_rowlock_v1_CaptureRequest_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_rowlock_v1_CaptureRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureRequest_descriptor,
         new java.lang.String[] { "Prefix", "Names", "MaxLeases", "Terms", "RequestId", "MaxWait", "From", });
     internal_static_rowlock_v1_LockNames_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_LockNames_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LockNames_descriptor,
         new java.lang.String[] { "Names", });
     internal_static_rowlock_v1_CaptureResponse_descriptor =
-      getDescriptor().getMessageTypes().get(37);
+      getDescriptor().getMessageTypes().get(38);
     internal_static_rowlock_v1_CaptureResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureResponse_descriptor,
         new java.lang.String[] { "Leases", "RetryAfter", "IsRepeated", });
     internal_static_rowlock_v1_SessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(38);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_rowlock_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionRequest_descriptor,
         new java.lang.String[] { "Open", "Commands", "Received", });
     internal_static_rowlock_v1_SessionOpen_descriptor =
-      getDescriptor().getMessageTypes().get(39);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_rowlock_v1_SessionOpen_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpen_descriptor,
@@ -795,49 +810,49 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_SessionOpen_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_SessionCommand_descriptor =
-      getDescriptor().getMessageTypes().get(40);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
         new java.lang.String[] { "Call", "Timeout", "Traceparent", "Cancel", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "Capture", "SetLimit", "UpdateRecord", "DeleteRecord", "ForceRelease", "GetLock", "ListLocks", "ListLimits", "ListClaims", "ListChanges", "ExplainWait", "WatchLocks", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
-      getDescriptor().getMessageTypes().get(41);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLeases_descriptor =
-      getDescriptor().getMessageTypes().get(42);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_rowlock_v1_RenewedLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLease_descriptor =
-      getDescriptor().getMessageTypes().get(43);
+      getDescriptor().getMessageTypes().get(44);
     internal_static_rowlock_v1_RenewedLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLease_descriptor,
         new java.lang.String[] { "Lease", "Error", "Outcome", });
     internal_static_rowlock_v1_SessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(44);
+      getDescriptor().getMessageTypes().get(45);
     internal_static_rowlock_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResponse_descriptor,
         new java.lang.String[] { "Opened", "Results", "Heard", "Lost", "Confirmed", "GoingAway", });
     internal_static_rowlock_v1_SessionOpened_descriptor =
-      getDescriptor().getMessageTypes().get(45);
+      getDescriptor().getMessageTypes().get(46);
     internal_static_rowlock_v1_SessionOpened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpened_descriptor,
         new java.lang.String[] { "Replica", "HeartbeatInterval", "SilenceMax", "GracePeriod", "WaitsMax", "CommandsMax", "MessageBytesMax", });
     internal_static_rowlock_v1_SessionResult_descriptor =
-      getDescriptor().getMessageTypes().get(46);
+      getDescriptor().getMessageTypes().get(47);
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
         new java.lang.String[] { "Call", "Error", "Rejected", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "Capture", "SetLimit", "UpdateRecord", "DeleteRecord", "ForceRelease", "GetLock", "ListLocks", "ListLimits", "ListClaims", "ListChanges", "ExplainWait", "WatchLocks", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
-      getDescriptor().getMessageTypes().get(47);
+      getDescriptor().getMessageTypes().get(48);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LostLease_descriptor,

@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     mode_ = 0;
     requestId_ = "";
+    also_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -273,6 +274,67 @@ private static final long serialVersionUID = 0L;
     return spendOnly_;
   }
 
+  public static final int ALSO_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private java.util.List<rowlock.v1.WantedLock> also_;
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  @java.lang.Override
+  public java.util.List<rowlock.v1.WantedLock> getAlsoList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+      getAlsoOrBuilderList() {
+    return also_;
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  @java.lang.Override
+  public int getAlsoCount() {
+    return also_.size();
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WantedLock getAlso(int index) {
+    return also_.get(index);
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+      int index) {
+    return also_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -307,6 +369,9 @@ private static final long serialVersionUID = 0L;
     }
     if (spendOnly_ != false) {
       output.writeBool(7, spendOnly_);
+    }
+    for (int i = 0; i < also_.size(); i++) {
+      output.writeMessage(8, also_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -343,6 +408,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(7, spendOnly_);
     }
+    for (int i = 0; i < also_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, also_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -377,6 +446,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getSpendOnly()
         != other.getSpendOnly()) return false;
+    if (!getAlsoList()
+        .equals(other.getAlsoList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -407,6 +478,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getSpendOnly());
+    if (getAlsoCount() > 0) {
+      hash = (37 * hash) + ALSO_FIELD_NUMBER;
+      hash = (53 * hash) + getAlsoList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -543,6 +618,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getTermsFieldBuilder();
         getMaxWaitFieldBuilder();
+        getAlsoFieldBuilder();
       }
     }
     @java.lang.Override
@@ -564,6 +640,13 @@ private static final long serialVersionUID = 0L;
         maxWaitBuilder_ = null;
       }
       spendOnly_ = false;
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+      } else {
+        also_ = null;
+        alsoBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000080);
       return this;
     }
 
@@ -590,9 +673,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public rowlock.v1.QueueRequest buildPartial() {
       rowlock.v1.QueueRequest result = new rowlock.v1.QueueRequest(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(rowlock.v1.QueueRequest result) {
+      if (alsoBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0)) {
+          also_ = java.util.Collections.unmodifiableList(also_);
+          bitField0_ = (bitField0_ & ~0x00000080);
+        }
+        result.also_ = also_;
+      } else {
+        result.also_ = alsoBuilder_.build();
+      }
     }
 
     private void buildPartial0(rowlock.v1.QueueRequest result) {
@@ -697,6 +793,32 @@ private static final long serialVersionUID = 0L;
       if (other.getSpendOnly() != false) {
         setSpendOnly(other.getSpendOnly());
       }
+      if (alsoBuilder_ == null) {
+        if (!other.also_.isEmpty()) {
+          if (also_.isEmpty()) {
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+          } else {
+            ensureAlsoIsMutable();
+            also_.addAll(other.also_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.also_.isEmpty()) {
+          if (alsoBuilder_.isEmpty()) {
+            alsoBuilder_.dispose();
+            alsoBuilder_ = null;
+            also_ = other.also_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+            alsoBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getAlsoFieldBuilder() : null;
+          } else {
+            alsoBuilder_.addAllMessages(other.also_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -762,6 +884,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 66: {
+              rowlock.v1.WantedLock m =
+                  input.readMessage(
+                      rowlock.v1.WantedLock.parser(),
+                      extensionRegistry);
+              if (alsoBuilder_ == null) {
+                ensureAlsoIsMutable();
+                also_.add(m);
+              } else {
+                alsoBuilder_.addMessage(m);
+              }
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1436,6 +1571,318 @@ private static final long serialVersionUID = 0L;
       spendOnly_ = false;
       onChanged();
       return this;
+    }
+
+    private java.util.List<rowlock.v1.WantedLock> also_ =
+      java.util.Collections.emptyList();
+    private void ensureAlsoIsMutable() {
+      if (!((bitField0_ & 0x00000080) != 0)) {
+        also_ = new java.util.ArrayList<rowlock.v1.WantedLock>(also_);
+        bitField0_ |= 0x00000080;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder> alsoBuilder_;
+
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public java.util.List<rowlock.v1.WantedLock> getAlsoList() {
+      if (alsoBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(also_);
+      } else {
+        return alsoBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public int getAlsoCount() {
+      if (alsoBuilder_ == null) {
+        return also_.size();
+      } else {
+        return alsoBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public rowlock.v1.WantedLock getAlso(int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);
+      } else {
+        return alsoBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.set(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder setAlso(
+        int index, rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder addAlso(rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.WantedLock value) {
+      if (alsoBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAlsoIsMutable();
+        also_.add(index, value);
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder addAlso(
+        rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder addAlso(
+        int index, rowlock.v1.WantedLock.Builder builderForValue) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        alsoBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder addAllAlso(
+        java.lang.Iterable<? extends rowlock.v1.WantedLock> values) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, also_);
+        onChanged();
+      } else {
+        alsoBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder clearAlso() {
+      if (alsoBuilder_ == null) {
+        also_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000080);
+        onChanged();
+      } else {
+        alsoBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public Builder removeAlso(int index) {
+      if (alsoBuilder_ == null) {
+        ensureAlsoIsMutable();
+        also_.remove(index);
+        onChanged();
+      } else {
+        alsoBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public rowlock.v1.WantedLock.Builder getAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+        int index) {
+      if (alsoBuilder_ == null) {
+        return also_.get(index);  } else {
+        return alsoBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+         getAlsoOrBuilderList() {
+      if (alsoBuilder_ != null) {
+        return alsoBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(also_);
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public rowlock.v1.WantedLock.Builder addAlsoBuilder() {
+      return getAlsoFieldBuilder().addBuilder(
+          rowlock.v1.WantedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public rowlock.v1.WantedLock.Builder addAlsoBuilder(
+        int index) {
+      return getAlsoFieldBuilder().addBuilder(
+          index, rowlock.v1.WantedLock.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+     */
+    public java.util.List<rowlock.v1.WantedLock.Builder> 
+         getAlsoBuilderList() {
+      return getAlsoFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder> 
+        getAlsoFieldBuilder() {
+      if (alsoBuilder_ == null) {
+        alsoBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            rowlock.v1.WantedLock, rowlock.v1.WantedLock.Builder, rowlock.v1.WantedLockOrBuilder>(
+                also_,
+                ((bitField0_ & 0x00000080) != 0),
+                getParentForChildren(),
+                isClean());
+        also_ = null;
+      }
+      return alsoBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

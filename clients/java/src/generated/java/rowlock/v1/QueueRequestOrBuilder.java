@@ -140,4 +140,48 @@ public interface QueueRequestOrBuilder extends
    * @return The spendOnly.
    */
   boolean getSpendOnly();
+
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  java.util.List<rowlock.v1.WantedLock> 
+      getAlsoList();
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  rowlock.v1.WantedLock getAlso(int index);
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  int getAlsoCount();
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  java.util.List<? extends rowlock.v1.WantedLockOrBuilder> 
+      getAlsoOrBuilderList();
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>repeated .rowlock.v1.WantedLock also = 8;</code>
+   */
+  rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
+      int index);
 }

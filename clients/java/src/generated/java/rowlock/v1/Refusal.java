@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     message_ = "";
     holders_ = java.util.Collections.emptyList();
     status_ = "";
+    lockName_ = "";
   }
 
   @java.lang.Override
@@ -361,6 +362,53 @@ private static final long serialVersionUID = 0L;
     return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
   }
 
+  public static final int LOCK_NAME_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object lockName_ = "";
+  /**
+   * <pre>
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   * </pre>
+   *
+   * <code>string lock_name = 8;</code>
+   * @return The lockName.
+   */
+  @java.lang.Override
+  public java.lang.String getLockName() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      lockName_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   * </pre>
+   *
+   * <code>string lock_name = 8;</code>
+   * @return The bytes for lockName.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getLockNameBytes() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      lockName_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -396,6 +444,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(7, getRate());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, lockName_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -430,6 +481,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getRate());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, lockName_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -468,6 +522,8 @@ private static final long serialVersionUID = 0L;
       if (!getRate()
           .equals(other.getRate())) return false;
     }
+    if (!getLockName()
+        .equals(other.getLockName())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -501,6 +557,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RATE_FIELD_NUMBER;
       hash = (53 * hash) + getRate().hashCode();
     }
+    hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
+    hash = (53 * hash) + getLockName().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -670,6 +728,7 @@ private static final long serialVersionUID = 0L;
         rateBuilder_.dispose();
         rateBuilder_ = null;
       }
+      lockName_ = "";
       return this;
     }
 
@@ -743,6 +802,9 @@ private static final long serialVersionUID = 0L;
             ? rate_
             : rateBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.lockName_ = lockName_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -839,6 +901,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasRate()) {
         mergeRate(other.getRate());
       }
+      if (!other.getLockName().isEmpty()) {
+        lockName_ = other.lockName_;
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -914,6 +981,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              lockName_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2023,6 +2095,98 @@ private static final long serialVersionUID = 0L;
         rate_ = null;
       }
       return rateBuilder_;
+    }
+
+    private java.lang.Object lockName_ = "";
+    /**
+     * <pre>
+     * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+     * </pre>
+     *
+     * <code>string lock_name = 8;</code>
+     * @return The lockName.
+     */
+    public java.lang.String getLockName() {
+      java.lang.Object ref = lockName_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        lockName_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+     * </pre>
+     *
+     * <code>string lock_name = 8;</code>
+     * @return The bytes for lockName.
+     */
+    public com.google.protobuf.ByteString
+        getLockNameBytes() {
+      java.lang.Object ref = lockName_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        lockName_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+     * </pre>
+     *
+     * <code>string lock_name = 8;</code>
+     * @param value The lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockName(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      lockName_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+     * </pre>
+     *
+     * <code>string lock_name = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLockName() {
+      lockName_ = getDefaultInstance().getLockName();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+     * </pre>
+     *
+     * <code>string lock_name = 8;</code>
+     * @param value The bytes for lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockNameBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      lockName_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

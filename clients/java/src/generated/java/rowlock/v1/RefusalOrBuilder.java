@@ -209,4 +209,24 @@ public interface RefusalOrBuilder extends
    * <code>.rowlock.v1.RateInForce rate = 7;</code>
    */
   rowlock.v1.RateInForceOrBuilder getRateOrBuilder();
+
+  /**
+   * <pre>
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   * </pre>
+   *
+   * <code>string lock_name = 8;</code>
+   * @return The lockName.
+   */
+  java.lang.String getLockName();
+  /**
+   * <pre>
+   * Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
+   * </pre>
+   *
+   * <code>string lock_name = 8;</code>
+   * @return The bytes for lockName.
+   */
+  com.google.protobuf.ByteString
+      getLockNameBytes();
 }

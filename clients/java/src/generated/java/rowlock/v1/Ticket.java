@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     ticketId_ = "";
     lockName_ = "";
     pool_ = "";
+    waitsFor_ = "";
   }
 
   @java.lang.Override
@@ -355,6 +356,55 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int WAITS_FOR_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object waitsFor_ = "";
+  /**
+   * <pre>
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   * </pre>
+   *
+   * <code>string waits_for = 10;</code>
+   * @return The waitsFor.
+   */
+  @java.lang.Override
+  public java.lang.String getWaitsFor() {
+    java.lang.Object ref = waitsFor_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      waitsFor_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   * </pre>
+   *
+   * <code>string waits_for = 10;</code>
+   * @return The bytes for waitsFor.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getWaitsForBytes() {
+    java.lang.Object ref = waitsFor_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      waitsFor_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -395,6 +445,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 9, pool_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(waitsFor_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 10, waitsFor_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -438,6 +491,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(pool_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, pool_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(waitsFor_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(10, waitsFor_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -480,6 +536,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getPool()
         .equals(other.getPool())) return false;
+    if (!getWaitsFor()
+        .equals(other.getWaitsFor())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -516,6 +574,8 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + POOL_FIELD_NUMBER;
     hash = (53 * hash) + getPool().hashCode();
+    hash = (37 * hash) + WAITS_FOR_FIELD_NUMBER;
+    hash = (53 * hash) + getWaitsFor().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -680,6 +740,7 @@ private static final long serialVersionUID = 0L;
         rateWaitBuilder_ = null;
       }
       pool_ = "";
+      waitsFor_ = "";
       return this;
     }
 
@@ -749,6 +810,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.pool_ = pool_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.waitsFor_ = waitsFor_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -830,6 +894,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000100;
         onChanged();
       }
+      if (!other.getWaitsFor().isEmpty()) {
+        waitsFor_ = other.waitsFor_;
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -907,6 +976,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 74
+            case 82: {
+              waitsFor_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1822,6 +1896,103 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       pool_ = value;
       bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object waitsFor_ = "";
+    /**
+     * <pre>
+     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * of this lock. Empty for a claim for one lock, and at a pool.
+     * </pre>
+     *
+     * <code>string waits_for = 10;</code>
+     * @return The waitsFor.
+     */
+    public java.lang.String getWaitsFor() {
+      java.lang.Object ref = waitsFor_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        waitsFor_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * of this lock. Empty for a claim for one lock, and at a pool.
+     * </pre>
+     *
+     * <code>string waits_for = 10;</code>
+     * @return The bytes for waitsFor.
+     */
+    public com.google.protobuf.ByteString
+        getWaitsForBytes() {
+      java.lang.Object ref = waitsFor_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        waitsFor_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * of this lock. Empty for a claim for one lock, and at a pool.
+     * </pre>
+     *
+     * <code>string waits_for = 10;</code>
+     * @param value The waitsFor to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWaitsFor(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      waitsFor_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * of this lock. Empty for a claim for one lock, and at a pool.
+     * </pre>
+     *
+     * <code>string waits_for = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWaitsFor() {
+      waitsFor_ = getDefaultInstance().getWaitsFor();
+      bitField0_ = (bitField0_ & ~0x00000200);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * of this lock. Empty for a claim for one lock, and at a pool.
+     * </pre>
+     *
+     * <code>string waits_for = 10;</code>
+     * @param value The bytes for waitsFor to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWaitsForBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      waitsFor_ = value;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }

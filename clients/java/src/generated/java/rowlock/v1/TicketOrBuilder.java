@@ -186,4 +186,26 @@ public interface TicketOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPoolBytes();
+
+  /**
+   * <pre>
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   * </pre>
+   *
+   * <code>string waits_for = 10;</code>
+   * @return The waitsFor.
+   */
+  java.lang.String getWaitsFor();
+  /**
+   * <pre>
+   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * of this lock. Empty for a claim for one lock, and at a pool.
+   * </pre>
+   *
+   * <code>string waits_for = 10;</code>
+   * @return The bytes for waitsFor.
+   */
+  com.google.protobuf.ByteString
+      getWaitsForBytes();
 }

@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private WaitCause() {
+    lockName_ = "";
   }
 
   @java.lang.Override
@@ -538,6 +539,53 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.PoolInTheWay.getDefaultInstance();
   }
 
+  public static final int LOCK_NAME_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object lockName_ = "";
+  /**
+   * <pre>
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   * </pre>
+   *
+   * <code>string lock_name = 11;</code>
+   * @return The lockName.
+   */
+  @java.lang.Override
+  public java.lang.String getLockName() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      lockName_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   * </pre>
+   *
+   * <code>string lock_name = 11;</code>
+   * @return The bytes for lockName.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getLockNameBytes() {
+    java.lang.Object ref = lockName_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      lockName_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -582,6 +630,9 @@ private static final long serialVersionUID = 0L;
     }
     if (causeCase_ == 10) {
       output.writeMessage(10, (rowlock.v1.PoolInTheWay) cause_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 11, lockName_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -632,6 +683,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, (rowlock.v1.PoolInTheWay) cause_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(11, lockName_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -647,6 +701,8 @@ private static final long serialVersionUID = 0L;
     }
     rowlock.v1.WaitCause other = (rowlock.v1.WaitCause) obj;
 
+    if (!getLockName()
+        .equals(other.getLockName())) return false;
     if (!getCauseCase().equals(other.getCauseCase())) return false;
     switch (causeCase_) {
       case 1:
@@ -703,6 +759,8 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
+    hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
+    hash = (53 * hash) + getLockName().hashCode();
     switch (causeCase_) {
       case 1:
         hash = (37 * hash) + HELD_FIELD_NUMBER;
@@ -907,6 +965,7 @@ private static final long serialVersionUID = 0L;
       if (poolBuilder_ != null) {
         poolBuilder_.clear();
       }
+      lockName_ = "";
       causeCase_ = 0;
       cause_ = null;
       return this;
@@ -943,6 +1002,9 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartial0(rowlock.v1.WaitCause result) {
       int from_bitField0_ = bitField0_;
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.lockName_ = lockName_;
+      }
     }
 
     private void buildPartialOneofs(rowlock.v1.WaitCause result) {
@@ -1026,6 +1088,11 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(rowlock.v1.WaitCause other) {
       if (other == rowlock.v1.WaitCause.getDefaultInstance()) return this;
+      if (!other.getLockName().isEmpty()) {
+        lockName_ = other.lockName_;
+        bitField0_ |= 0x00000400;
+        onChanged();
+      }
       switch (other.getCauseCase()) {
         case HELD: {
           mergeHeld(other.getHeld());
@@ -1166,6 +1233,11 @@ private static final long serialVersionUID = 0L;
               causeCase_ = 10;
               break;
             } // case 82
+            case 90: {
+              lockName_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2795,6 +2867,98 @@ private static final long serialVersionUID = 0L;
       causeCase_ = 10;
       onChanged();
       return poolBuilder_;
+    }
+
+    private java.lang.Object lockName_ = "";
+    /**
+     * <pre>
+     * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+     * </pre>
+     *
+     * <code>string lock_name = 11;</code>
+     * @return The lockName.
+     */
+    public java.lang.String getLockName() {
+      java.lang.Object ref = lockName_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        lockName_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+     * </pre>
+     *
+     * <code>string lock_name = 11;</code>
+     * @return The bytes for lockName.
+     */
+    public com.google.protobuf.ByteString
+        getLockNameBytes() {
+      java.lang.Object ref = lockName_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        lockName_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+     * </pre>
+     *
+     * <code>string lock_name = 11;</code>
+     * @param value The lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockName(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      lockName_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+     * </pre>
+     *
+     * <code>string lock_name = 11;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLockName() {
+      lockName_ = getDefaultInstance().getLockName();
+      bitField0_ = (bitField0_ & ~0x00000400);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+     * </pre>
+     *
+     * <code>string lock_name = 11;</code>
+     * @param value The bytes for lockName to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLockNameBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      lockName_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -272,5 +272,25 @@ public interface WaitCauseOrBuilder extends
    */
   rowlock.v1.PoolInTheWayOrBuilder getPoolOrBuilder();
 
+  /**
+   * <pre>
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   * </pre>
+   *
+   * <code>string lock_name = 11;</code>
+   * @return The lockName.
+   */
+  java.lang.String getLockName();
+  /**
+   * <pre>
+   * Of a claim for several locks: the one with this cause. Empty for one lock, and for a pool.
+   * </pre>
+   *
+   * <code>string lock_name = 11;</code>
+   * @return The bytes for lockName.
+   */
+  com.google.protobuf.ByteString
+      getLockNameBytes();
+
   rowlock.v1.WaitCause.CauseCase getCauseCase();
 }

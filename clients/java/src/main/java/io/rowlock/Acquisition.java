@@ -1,4 +1,4 @@
-// Asks for one lock, or spends of its rate, from the first request to the grant or the refusal, over as many connections as
+// Asks for one lock or for several at once, or spends of its rate, from the first request to the grant or the refusal, over as many connections as
 // that takes. An abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. What an
 // abandoned spend has taken of the rate is gone. Runs on the loop only.
 
@@ -198,7 +198,8 @@ final class Acquisition implements Ask, Asking {
         .setPermits(asked.permits)
         .setTerms(asked.leaseTerms())
         .setRequestId(requestId)
-        .setSpendOnly(asked.isSpend);
+        .setSpendOnly(asked.isSpend)
+        .addAllAlso(asked.furtherLocks());
   }
 
   private QueueRequest.Builder waitingRequest() {
@@ -209,7 +210,8 @@ final class Acquisition implements Ask, Asking {
             .setPermits(asked.permits)
             .setTerms(asked.leaseTerms())
             .setRequestId(requestId)
-            .setSpendOnly(asked.isSpend);
+            .setSpendOnly(asked.isSpend)
+            .addAllAlso(asked.furtherLocks());
     if (until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
     return request;
   }
@@ -272,8 +274,8 @@ final class Acquisition implements Ask, Asking {
   }
 
   private void granted(Lease lease, long basis) {
-    if (asked.isSpend) {
-      fail(RowlockException.cannotSpend());
+    if (asked.isSpend || lease.getAlsoCount() < asked.also.size()) {
+      fail(asked.isSpend ? RowlockException.cannotSpend() : RowlockException.takesOneLock());
       unwanted(lease.getLeaseId());
       return;
     }
@@ -341,7 +343,7 @@ final class Acquisition implements Ask, Asking {
   /** A refusal that says so if this client itself holds the lock. */
   private Refusal ofYourself(Refusal refusal) {
     if (asked.isSpend || !IN_THE_WAY.contains(refusal.reason())) return refusal;
-    return locks.heldFor(name).map(held -> refusal.byYourself(name, held)).orElse(refusal);
+    return locks.ownHold(asked.names(name)).map(refusal::byYourself).orElse(refusal);
   }
 
   @Override

@@ -11,20 +11,28 @@ import java.util.Optional;
  * @param endedBy who force-released it: a principal, or an address if the server asks nobody who they are; otherwise empty
  * @param note the reason that came with its forced release; otherwise empty
  * @param status the lock's status at that time, for {@link Reason#STATUS_MISMATCH}; otherwise empty
+ * @param lockName of a claim for several locks, the one because of which it ended, for {@link Reason#NEVER_FITS}, {@link
+ * Reason#EXHAUSTED} and {@link Reason#STATUS_MISMATCH}; otherwise empty
  */
 public record ClaimEndView(
-    Reason reason, Optional<Instant> endedAt, String endedBy, String note, String status) {
+    Reason reason,
+    Optional<Instant> endedAt,
+    String endedBy,
+    String note,
+    String status,
+    String lockName) {
   static ClaimEndView of(rowlock.v1.ClaimEnd end) {
     return new ClaimEndView(
         Reason.of(end.getReason()),
         end.hasEndedAt() ? Optional.of(Times.instantOf(end.getEndedAt())) : Optional.empty(),
         end.getEndedBy(),
         end.getNote(),
-        end.getStatus());
+        end.getStatus(),
+        end.getLockName());
   }
 
   /** An end that this client concludes by itself. */
   static ClaimEndView of(Reason reason) {
-    return new ClaimEndView(reason, Optional.empty(), "", "", "");
+    return new ClaimEndView(reason, Optional.empty(), "", "", "", "");
   }
 }

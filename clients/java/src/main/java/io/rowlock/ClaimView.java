@@ -1,6 +1,7 @@
 package io.rowlock;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -27,6 +28,7 @@ import java.util.OptionalLong;
  * @param spendOnly whether it only takes of the lock's rate: see {@link RowlockClient#spend(String)}
  * @param pool the pattern of the pool at which it waits; only {@link RowlockClient#getLock(String)} shows it. Empty: it waits at none
  * that the caller may see
+ * @param also the other locks of a claim for several, those that the caller may see
  */
 public record ClaimView(
     String lockName,
@@ -45,7 +47,8 @@ public record ClaimView(
     Optional<ClaimEndView> end,
     String replica,
     boolean spendOnly,
-    Optional<String> pool) {
+    Optional<String> pool,
+    List<ClaimedLock> also) {
   /** What a claim does. */
   public enum State {
     /** It waits in the queue. */
@@ -85,7 +88,8 @@ public record ClaimView(
         claim.hasEnd() ? Optional.of(ClaimEndView.of(claim.getEnd())) : Optional.empty(),
         claim.getReplica(),
         claim.getSpendOnly(),
-        claim.getPool().isEmpty() ? Optional.empty() : Optional.of(claim.getPool()));
+        claim.getPool().isEmpty() ? Optional.empty() : Optional.of(claim.getPool()),
+        ClaimedLock.of(claim.getAlsoList()));
   }
 
   private static Optional<Instant> when(boolean isSet, com.google.protobuf.Timestamp timestamp) {

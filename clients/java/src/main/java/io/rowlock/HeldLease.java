@@ -36,6 +36,10 @@ final class HeldLease {
   final long token;
   final Mode mode;
   final int permits;
+
+  /** All locks of its claim. */
+  final LeasedLocks locks;
+
   final long margin;
 
   /** When this client received the lease, before it had acknowledged it. */
@@ -72,6 +76,7 @@ final class HeldLease {
     token = lease.getFencingToken();
     mode = Mode.of(lease.getMode());
     permits = lease.getPermits();
+    locks = LeasedLocks.of(lease);
     this.margin = margin;
     this.clock = clock;
     toldAt = clock.now();

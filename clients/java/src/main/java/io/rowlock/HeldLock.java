@@ -2,6 +2,7 @@ package io.rowlock;
 
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -96,6 +97,27 @@ public final class HeldLock implements AutoCloseable {
    */
   public long token() {
     return lease.token;
+  }
+
+  /**
+   * Returns the fencing token of one lock of a claim for several: see {@link LockOptions.Builder#also(String)}. {@link #token()}
+   * is that of the first one.
+   *
+   * @param name the lock
+   * @return its token
+   * @throws IllegalArgumentException if the claim does not have this lock
+   */
+  public long tokenOf(String name) {
+    return lease.locks.tokenOf(name);
+  }
+
+  /**
+   * Returns the fencing token of each lock of the claim, by its name, in the order of the request.
+   *
+   * @return one for a claim for one lock
+   */
+  public Map<String, Long> tokens() {
+    return lease.locks.tokens();
   }
 
   /**

@@ -72,28 +72,35 @@ final class HeldLocks {
   HeldLock again(String name, LockOptions asked) {
     for (HeldLock lock : locks.values()) {
       boolean isSame =
-          lock.name().equals(name)
-              && lock.isOf(Thread.currentThread())
-              && lock.mode() == asked.mode
-              && lock.permits() == Math.max(1, asked.permits);
+          lock.isOf(Thread.currentThread()) && lock.lease().locks.held().equals(asked.locks(name));
       HeldLock again = isSame ? lock.again() : null;
       if (again != null) return again;
     }
     return null;
   }
 
-  /** Whether this thread holds the lock. */
-  boolean holds(String name, Thread asker) {
-    return held(name).anyMatch(lock -> lock.isOf(asker));
+  /** Whether this thread holds one of these locks. */
+  boolean holds(List<String> names, Thread asker) {
+    return names.stream().flatMap(this::held).anyMatch(lock -> lock.isOf(asker));
   }
 
-  /** For how long this client holds the lock; empty if it does not. */
-  Optional<Duration> heldFor(String name) {
-    return held(name).map(lock -> lock.lease().heldFor()).max(Comparator.naturalOrder());
+  /** A lock that this client holds itself while it asks for it, and for how long. */
+  record OwnHold(String name, Duration heldFor) {}
+
+  /** Which of these locks this client holds, the first if there are several; empty if it holds none. */
+  Optional<OwnHold> ownHold(List<String> names) {
+    return names.stream().flatMap(name -> ownHold(name).stream()).findFirst();
+  }
+
+  private Optional<OwnHold> ownHold(String name) {
+    return held(name)
+        .map(lock -> lock.lease().heldFor())
+        .max(Comparator.naturalOrder())
+        .map(longest -> new OwnHold(name, longest));
   }
 
   private Stream<HeldLock> held(String name) {
-    return locks.values().stream().filter(lock -> lock.name().equals(name) && lock.isHeld());
+    return locks.values().stream().filter(lock -> lock.tokens().containsKey(name) && lock.isHeld());
   }
 
   /** Null unless this client holds it. */
@@ -190,7 +197,7 @@ final class HeldLocks {
           .thenApply(
               renewed -> {
                 drop(lock);
-                return new HandedOver(lock.leaseId(), lock.token());
+                return new HandedOver(lock.leaseId(), lock.token(), lock.tokens());
               });
     }
 

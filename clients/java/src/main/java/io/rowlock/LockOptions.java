@@ -1,6 +1,8 @@
 package io.rowlock;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -15,6 +17,10 @@ public final class LockOptions extends LeaseOptions {
 
   final int permits;
   final Mode mode;
+
+  /** The further locks of the same claim. */
+  final List<WantedLock> also;
+
   final Optional<Consumer<Place>> onPosition;
   final Duration positionInterval;
   final Optional<Consumer<WaitNotice>> onWaiting;
@@ -28,6 +34,7 @@ public final class LockOptions extends LeaseOptions {
     waitAtMost = builder.waitAtMost;
     permits = builder.permits;
     mode = builder.mode;
+    also = List.copyOf(builder.also);
     onPosition = builder.onPosition;
     positionInterval = builder.positionInterval;
     onWaiting = builder.onWaiting;
@@ -53,14 +60,27 @@ public final class LockOptions extends LeaseOptions {
 
   /** The same options without a wait. */
   LockOptions withoutWait() {
-    return builder()
-        .like(this)
-        .noWait()
-        .permits(permits)
-        .mode(mode)
-        .reentrant(isReentrant)
-        .spend(isSpend)
-        .build();
+    Builder builder = builder().like(this).noWait().permits(permits).mode(mode);
+    builder.also.addAll(also);
+    return builder.reentrant(isReentrant).spend(isSpend).build();
+  }
+
+  /** All that a request for the lock of this name asks for: this lock, and then the further ones. */
+  List<WantedLock> locks(String name) {
+    List<WantedLock> locks = new ArrayList<>();
+    locks.add(new WantedLock(name, mode, Math.max(1, permits)));
+    locks.addAll(also);
+    return locks;
+  }
+
+  /** The names of these. */
+  List<String> names(String name) {
+    return locks(name).stream().map(WantedLock::name).toList();
+  }
+
+  /** The further locks, for a request. */
+  List<rowlock.v1.WantedLock> furtherLocks() {
+    return also.stream().map(WantedLock::proto).toList();
   }
 
   /**
@@ -92,6 +112,7 @@ public final class LockOptions extends LeaseOptions {
     private Optional<Duration> waitAtMost = Optional.empty();
     private int permits;
     private Mode mode = Mode.PERMIT;
+    private final List<WantedLock> also = new ArrayList<>();
     private Optional<Consumer<Place>> onPosition = Optional.empty();
     private Duration positionInterval = Duration.ofSeconds(1);
     private Optional<Consumer<WaitNotice>> onWaiting = Optional.empty();
@@ -159,6 +180,39 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
+     * Asks for one permit of a further lock in the same claim, with at most seven of them. The claim gets all of its locks or
+     * none, with one lease, which one release ends, and a fencing token for each: see {@link HeldLock#tokenOf(String)}. All
+     * other options are those of the whole claim.
+     *
+     * <p>Claims for several locks never wait for each other in a circle, in whatever order they name them. While a claim waits
+     * for one of its locks it holds none, but where it is first nobody passes it, and that lock stays free: bound that by {@link
+     * #waitAtMost(Duration)}. Calls under the same request id must name the same locks in the same order.
+     *
+     * @param name the further lock
+     * @return this builder
+     */
+    public Builder also(String name) {
+      return also(name, Mode.PERMIT, 1);
+    }
+
+    /**
+     * Asks for a further lock in the same claim, in a mode and with permits of its own. See {@link #also(String)}.
+     *
+     * @param name the further lock
+     * @param mode how to hold it
+     * @param permits how many permits to take of it; 1 for readers and writers
+     * @return this builder
+     */
+    public Builder also(String name, Mode mode, int permits) {
+      also.add(
+          new WantedLock(
+              Objects.requireNonNull(name, "also: the name of a lock is null"),
+              Objects.requireNonNull(mode, "also: the mode is null"),
+              permits));
+      return this;
+    }
+
+    /**
      * Sets a listener for each new place in the queue. All such listeners share one thread of the client, so be quick;
      * a slow listener gets only the latest place. If it throws, the client gives up the wait, which fails with that
      * exception.
@@ -201,7 +255,7 @@ public final class LockOptions extends LeaseOptions {
      * false, so that a thread which asks for a lock that it holds waits for itself.
      *
      * <p>The thread is the one that asks, also with {@code lockAsync}. Where it asks for another mode or number of
-     * permits than it holds, that is another request.
+     * permits than it holds, or for other locks with it, that is another request.
      *
      * @param isReentrant whether the thread that asks may hold the lock already
      * @return this builder

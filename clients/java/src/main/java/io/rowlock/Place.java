@@ -12,6 +12,8 @@ import java.util.Optional;
  * @param waited how long this one has waited
  * @param rateWait how long the lock's rate alone keeps this one waiting; empty: the server does not say, or there is no rate
  * @param pool the pattern of the pool at which it waits, as it has its own lock; empty: it waits at none that the caller may see
+ * @param waitsFor of a claim for several locks, the one at which most waiters are before it, of which all this is; empty: it is for
+ * one lock
  */
 public record Place(
     int ahead,
@@ -19,7 +21,12 @@ public record Place(
     int queueLength,
     Duration waited,
     Optional<Duration> rateWait,
-    Optional<String> pool) {
+    Optional<String> pool,
+    Optional<String> waitsFor) {
+  static Optional<String> unlessEmpty(String text) {
+    return text.isEmpty() ? Optional.empty() : Optional.of(text);
+  }
+
   static Place of(rowlock.v1.Ticket ticket) {
     return new Place(
         ticket.getAhead(),
@@ -27,6 +34,7 @@ public record Place(
         ticket.getQueueLength(),
         Times.durationOf(ticket.getWaited()),
         ticket.hasRateWait() ? Optional.of(Times.durationOf(ticket.getRateWait())) : Optional.empty(),
-        ticket.getPool().isEmpty() ? Optional.empty() : Optional.of(ticket.getPool()));
+        unlessEmpty(ticket.getPool()),
+        unlessEmpty(ticket.getWaitsFor()));
   }
 }

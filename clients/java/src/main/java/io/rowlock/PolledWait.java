@@ -48,6 +48,7 @@ final class PolledWait {
         .setRequestId(asked.getRequestId())
         .setEnqueue(wait)
         .setSpendOnly(asked.getSpendOnly())
+        .addAllAlso(asked.getAlsoList())
         .build();
   }
 
@@ -106,7 +107,8 @@ final class PolledWait {
     boolean hasMoved =
         ticket.getAhead() != reported.getAhead()
             || ticket.getPermitsAhead() != reported.getPermitsAhead()
-            || !ticket.getPool().equals(reported.getPool());
+            || !ticket.getPool().equals(reported.getPool())
+            || !ticket.getWaitsFor().equals(reported.getWaitsFor());
     return hasMoved && connection.clock.now() - reportedAt >= interval;
   }
 }

@@ -17,6 +17,8 @@ import java.util.Optional;
  * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
  * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  * @param rate the rate that forbids the grant; for {@link Reason#RATE}, and for {@link Reason#NEVER_FITS} by its burst
+ * @param lockName of a request for several locks, the one that is in the way, of which all this is; empty: it was for one lock,
+ * or the server does not say
  */
 public record Refusal(
     Reason reason,
@@ -26,7 +28,8 @@ public record Refusal(
     Optional<LimitView> limit,
     Optional<String> status,
     boolean heldByYou,
-    Optional<RateView> rate) {
+    Optional<RateView> rate,
+    Optional<String> lockName) {
   static Refusal of(rowlock.v1.Refusal refusal) {
     return of(
         Reason.of(refusal.getReason()),
@@ -35,7 +38,8 @@ public record Refusal(
         refusal.hasRetryAfter() ? Optional.of(refusal.getRetryAfter()) : Optional.empty(),
         refusal.hasLimit() ? Optional.of(refusal.getLimit()) : Optional.empty(),
         refusal.getStatus(),
-        refusal.hasRate() ? Optional.of(refusal.getRate()) : Optional.empty());
+        refusal.hasRate() ? Optional.of(refusal.getRate()) : Optional.empty(),
+        refusal.getLockName());
   }
 
   /** Of a lock whose claim has ended, before it was waited for or meanwhile. */
@@ -47,7 +51,8 @@ public record Refusal(
         end.hasRetryAfter() ? Optional.of(end.getRetryAfter()) : Optional.empty(),
         end.hasLimit() ? Optional.of(end.getLimit()) : Optional.empty(),
         end.getStatus(),
-        Optional.empty());
+        Optional.empty(),
+        end.getLockName());
   }
 
   private static Refusal of(
@@ -57,7 +62,8 @@ public record Refusal(
       Optional<com.google.protobuf.Duration> retryAfter,
       Optional<rowlock.v1.Limit> limit,
       String status,
-      Optional<rowlock.v1.RateInForce> rate) {
+      Optional<rowlock.v1.RateInForce> rate,
+      String lockName) {
     return new Refusal(
         reason,
         message,
@@ -66,16 +72,18 @@ public record Refusal(
         limit.map(LimitView::of),
         reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty(),
         false,
-        rate.map(RateView::of));
+        rate.map(RateView::of),
+        lockName.isEmpty() ? Optional.empty() : Optional.of(lockName));
   }
 
-  /** This refusal by a lock that this client has held itself for so long. */
-  Refusal byYourself(String name, Duration held) {
-    String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(name, held);
-    return new Refusal(reason, said, holders, retryAfter, limit, status, true, rate);
+  /** This refusal of a request for a lock that this client holds itself. */
+  Refusal byYourself(HeldLocks.OwnHold own) {
+    String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(own);
+    return new Refusal(reason, said, holders, retryAfter, limit, status, true, rate, lockName);
   }
 
-  static String heldByYou(String name, Duration held) {
-    return "you hold \"" + name + "\" yourself, since " + held.toSeconds() + " s; locks are not reentrant";
+  static String heldByYou(HeldLocks.OwnHold own) {
+    long seconds = own.heldFor().toSeconds();
+    return "you hold \"" + own.name() + "\" yourself, since " + seconds + " s; locks are not reentrant";
   }
 }

@@ -1,6 +1,7 @@
 package io.rowlock;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -10,13 +11,16 @@ import java.util.Optional;
  * @param name the lock
  * @param token the fencing token
  * @param ttl the time left when the lease was renewed; empty: without end
+ * @param tokens the fencing token of each lock of its claim, by its name
  */
-public record RenewedLease(String leaseId, String name, long token, Optional<Duration> ttl) {
+public record RenewedLease(
+    String leaseId, String name, long token, Optional<Duration> ttl, Map<String, Long> tokens) {
   static RenewedLease of(rowlock.v1.Lease lease) {
     return new RenewedLease(
         lease.getLeaseId(),
         lease.getLockName(),
         lease.getFencingToken(),
-        lease.hasTtl() ? Optional.of(Times.durationOf(lease.getTtl())) : Optional.empty());
+        lease.hasTtl() ? Optional.of(Times.durationOf(lease.getTtl())) : Optional.empty(),
+        LeasedLocks.of(lease).tokens());
   }
 }

@@ -148,7 +148,8 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Waits for the lock, for as long as it takes, and holds it until it is closed.
+   * Waits for the lock, for as long as it takes, and holds it until it is closed. {@link LockOptions.Builder#also(String)} asks for
+   * several at once.
    *
    * @param name the lock
    * @return the lock, to be closed

@@ -74,7 +74,8 @@ public final class RowlockException extends RuntimeException {
   }
 
   static RowlockException refused(String name, Refusal refusal) {
-    String message = "The lock \"" + name + "\" was not granted: " + refusal.message();
+    String inTheWay = refusal.lockName().orElse(name);
+    String message = "The lock \"" + inTheWay + "\" was not granted: " + refusal.message();
     return new RowlockException(message, ErrorDetails.of(refusal), null);
   }
 
@@ -96,6 +97,12 @@ public final class RowlockException extends RuntimeException {
   /** From a server of an earlier version, which granted a lease instead. */
   static RowlockException cannotSpend() {
     String message = "This server cannot spend: it is older than this client.";
+    return new RowlockException(Reason.UNKNOWN, Status.Code.UNIMPLEMENTED, message);
+  }
+
+  /** Of a server of an earlier version, which granted the first of several locks alone. */
+  static RowlockException takesOneLock() {
+    String message = "This server grants one lock at a time: it is older than this client.";
     return new RowlockException(Reason.UNKNOWN, Status.Code.UNIMPLEMENTED, message);
   }
 

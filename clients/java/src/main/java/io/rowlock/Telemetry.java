@@ -4,7 +4,6 @@
 
 package io.rowlock;
 
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -141,12 +140,12 @@ final class Telemetry {
     log(Level.WARN, "No server answers yet, so the client keeps trying: " + found + ".");
   }
 
-  /** @param held for how long this client itself holds the lock that it waits for. */
-  void waits(WaitNotice notice, Optional<Duration> held, boolean isForItself) {
+  /** @param own what this client waits for and itself holds. */
+  void waits(WaitNotice notice, Optional<HeldLocks.OwnHold> own, boolean isForItself) {
     String line =
         "Rowlock: waiting for \"" + notice.name() + "\" since " + notice.waited().toSeconds() + " s, with "
             + notice.place().ahead() + " before it";
-    if (held.isPresent()) line += "; " + Refusal.heldByYou(notice.name(), held.get());
+    if (own.isPresent()) line += "; " + Refusal.heldByYou(own.get());
     if (!notice.summary().isEmpty()) line += ": " + notice.summary();
     log(isForItself ? Level.WARN : Level.INFO, line);
   }

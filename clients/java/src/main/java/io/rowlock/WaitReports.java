@@ -4,6 +4,7 @@ package io.rowlock;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +70,10 @@ final class WaitReports {
   /** One wait, from the request to its end. */
   final class Waiting {
     private final String name;
+
+    /** Those of all locks that it asks for. */
+    private final List<String> names;
+
     private final Thread asker;
     private final Optional<Consumer<WaitNotice>> listener;
 
@@ -82,6 +87,7 @@ final class WaitReports {
 
     private Waiting(String name, Thread asker, LockOptions asked) {
       this.name = name;
+      names = asked.names(name);
       this.asker = asker;
       listener = asked.onWaiting;
       isSpend = asked.isSpend;
@@ -94,7 +100,7 @@ final class WaitReports {
       if (!isFirst || isOver) return;
       isInLog();
       timer = loop.after(Math.max(0, after - waited()), this::look);
-      if (!isSpend && locks.holds(name, asker)) look(true);
+      if (!isSpend && locks.holds(names, asker)) look(true);
     }
 
     void ended() {
@@ -139,7 +145,7 @@ final class WaitReports {
 
     private void report(Optional<WaitExplanation> explained, boolean isForItself) {
       if (isOver) return;
-      Optional<Duration> held = isSpend ? Optional.empty() : locks.heldFor(name);
+      Optional<HeldLocks.OwnHold> own = isSpend ? Optional.empty() : locks.ownHold(names);
       Duration waited = Duration.ofNanos(waited());
       WaitNotice notice =
           new WaitNotice(
@@ -148,32 +154,48 @@ final class WaitReports {
               explained.map(this::placeIn).orElseGet(() -> Place.of(ticket)),
               explained.map(WaitExplanation::summary).orElse(""),
               explained.map(WaitExplanation::causes).orElse(List.of()),
-              held.isPresent());
-      if (isForItself || isInLog()) telemetry.waits(notice, held, isForItself);
+              own.isPresent());
+      if (isForItself || isInLog()) telemetry.waits(notice, own, isForItself);
       listener.ifPresent(its -> listeners.execute(() -> its.accept(notice)));
     }
 
-    /** The place of now: the server's own news of it may be an hour old. */
+    /** The place of now, of several locks where most are before it: the server's own news of it may be an hour old. */
     private Place placeIn(WaitExplanation explained) {
       int all = explained.lock().waiterCount();
-      for (WaitCause cause : explained.causes()) {
-        if (cause instanceof WaitCause.Queued queued)
-          return place(queued.ahead(), queued.permitsAhead(), all, "");
+      Optional<WaitCause.Queued> queued =
+          explained.causes().stream()
+              .filter(WaitCause.Queued.class::isInstance)
+              .map(WaitCause.Queued.class::cast)
+              .max(Comparator.comparingInt(WaitCause.Queued::ahead));
+      if (queued.isPresent()) {
+        WaitCause.Queued most = queued.get();
+        return place(most.ahead(), most.permitsAhead(), all, "", most.lockName().or(this::waitsFor));
+      }
+      for (WaitCause cause : explained.causes())
         if (cause instanceof WaitCause.PoolInTheWay at && at.waitsHere())
           return place(
-              at.ahead(), at.permitsAhead(), at.pool().use().waiterCount(), at.pool().pattern());
-      }
-      return place(0, 0, all, "");
+              at.ahead(),
+              at.permitsAhead(),
+              at.pool().use().waiterCount(),
+              at.pool().pattern(),
+              waitsFor());
+      return place(0, 0, all, "", waitsFor());
     }
 
-    private Place place(int ahead, long permitsAhead, int queueLength, String pool) {
+    private Optional<String> waitsFor() {
+      return Place.unlessEmpty(ticket.getWaitsFor());
+    }
+
+    private Place place(
+        int ahead, long permitsAhead, int queueLength, String pool, Optional<String> waitsFor) {
       return new Place(
           ahead,
           permitsAhead,
           queueLength,
           Duration.ofNanos(waited()),
           Optional.empty(),
-          pool.isEmpty() ? Optional.empty() : Optional.of(pool));
+          Place.unlessEmpty(pool),
+          waitsFor);
     }
   }
 }

@@ -56,7 +56,7 @@ class EndsTest {
           .setMessage("An operator has ended the claim.")
           .build();
   private static final ClaimEndView FORCED_VIEW =
-      new ClaimEndView(Reason.FORCE_RELEASED, Optional.of(AT), "admin", "too long", "");
+      new ClaimEndView(Reason.FORCE_RELEASED, Optional.of(AT), "admin", "too long", "", "");
 
   private final Script script = new Script();
 

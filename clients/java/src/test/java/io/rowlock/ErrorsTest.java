@@ -77,7 +77,7 @@ class ErrorsTest {
       assertEquals(Reason.LEASE_LOST, error.reason());
       assertEquals(
           Optional.of(
-              new ClaimEndView(Reason.FORCE_RELEASED, Optional.of(at), "admin", "too long", "")),
+              new ClaimEndView(Reason.FORCE_RELEASED, Optional.of(at), "admin", "too long", "", "")),
           error.end());
     }
   }

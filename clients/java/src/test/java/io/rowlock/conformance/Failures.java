@@ -62,6 +62,7 @@ final class Failures {
     if (!end.endedBy().isEmpty()) shown.put("endedBy", end.endedBy());
     if (!end.note().isEmpty()) shown.put("note", end.note());
     if (!end.status().isEmpty()) shown.put("status", end.status());
+    if (!end.lockName().isEmpty()) shown.put("lockName", end.lockName());
     return shown;
   }
 }

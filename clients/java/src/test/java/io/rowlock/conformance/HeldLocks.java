@@ -9,6 +9,7 @@ import static io.rowlock.conformance.Driver.text;
 import com.google.gson.JsonObject;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -187,10 +188,18 @@ final class HeldLocks {
             "granted",
             Map.of(
                 "token", String.valueOf(lock.token()),
+                "tokens", texts(lock.tokens()),
                 "leaseId", lock.leaseId(),
                 "mode", lock.mode().name().toLowerCase(Locale.ROOT),
                 "permits", lock.permits())));
     tellStates(text(asked, "lock"));
+  }
+
+  /** Fencing tokens by name, as the runner reads them. */
+  static Map<String, String> texts(Map<String, Long> tokens) {
+    Map<String, String> texts = new LinkedHashMap<>();
+    tokens.forEach((name, token) -> texts.put(name, String.valueOf(token)));
+    return texts;
   }
 
   private LockOptions options(JsonObject asked) {
@@ -224,6 +233,7 @@ final class HeldLocks {
     shown.put("waitedMs", place.waited().toMillis());
     place.rateWait().ifPresent(wait -> shown.put("rateWaitMs", wait.toMillis()));
     place.pool().ifPresent(pool -> shown.put("pool", pool));
+    place.waitsFor().ifPresent(name -> shown.put("waitsFor", name));
     return shown;
   }
 
@@ -243,6 +253,7 @@ final class HeldLocks {
     refusal.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
     refusal.limit().ifPresent(limit -> shown.put("limit", shown(limit)));
     if (refusal.heldByYou()) shown.put("heldByYou", true);
+    refusal.lockName().ifPresent(name -> shown.put("lockName", name));
     refusal.status().ifPresent(status -> shown.put("status", status));
     refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
     return shown;
@@ -284,7 +295,10 @@ final class HeldLocks {
   private Map<String, ?> handOver(JsonObject asked) {
     HeldLock lock = held(asked);
     HandedOver over = has(asked, "ttlMs") ? lock.handOver(millis(asked, "ttlMs")) : lock.handOver();
-    return Map.of("leaseId", over.leaseId(), "token", String.valueOf(over.token()));
+    return Map.of(
+        "leaseId", over.leaseId(),
+        "token", String.valueOf(over.token()),
+        "tokens", texts(over.tokens()));
   }
 
   private Handle find(JsonObject asked) {

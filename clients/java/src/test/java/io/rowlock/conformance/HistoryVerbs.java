@@ -101,8 +101,14 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
             : client.explainWait(name);
     Map<String, Object> shown = new HashMap<>();
     explained.claim().ifPresent(claim -> shown.put("owner", claim.owner()));
-    shown.put("causes", explained.causes().stream().map(HistoryVerbs::shown).toList());
+    shown.put("causes", explained.causes().stream().map(HistoryVerbs::named).toList());
     shown.put("summary", explained.summary());
+    return shown;
+  }
+
+  private static Map<String, ?> named(WaitCause cause) {
+    Map<String, Object> shown = new HashMap<>(shown(cause));
+    cause.lockName().ifPresent(name -> shown.put("lockName", name));
     return shown;
   }
 

@@ -7,6 +7,7 @@ import static io.rowlock.conformance.Driver.list;
 import static io.rowlock.conformance.Driver.millis;
 import static io.rowlock.conformance.Driver.text;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.util.Locale;
 import java.util.function.Consumer;
@@ -28,7 +29,9 @@ final class LeaseWords {
     else if (has(asked, "ttlMs")) options.ttl(millis(asked, "ttlMs"));
     if (has(asked, "marginMs")) options.margin(millis(asked, "marginMs"));
     if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
-    if (has(asked, "mode")) options.mode(Mode.valueOf(text(asked, "mode").toUpperCase(Locale.ROOT)));
+    if (has(asked, "mode")) options.mode(mode(asked));
+    if (has(asked, "also"))
+      for (JsonElement lock : asked.getAsJsonArray("also")) addFurther(options, lock.getAsJsonObject());
     if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
     if (has(asked, "owner")) options.owner(text(asked, "owner"));
     options.labels(Driver.texts(asked, "labels"));
@@ -40,6 +43,20 @@ final class LeaseWords {
       options.positionInterval(millis(asked, "positionIntervalMs"));
     if (has(asked, "positions") && asked.get("positions").getAsBoolean()) options.onPosition(moved);
     return options.build();
+  }
+
+  private static void addFurther(LockOptions.Builder options, JsonObject lock) {
+    String name = text(lock, "name");
+    if (!has(lock, "mode") && !has(lock, "permits")) {
+      options.also(name);
+      return;
+    }
+    int permits = has(lock, "permits") ? lock.get("permits").getAsInt() : 1;
+    options.also(name, has(lock, "mode") ? mode(lock) : Mode.PERMIT, permits);
+  }
+
+  private static Mode mode(JsonObject asked) {
+    return Mode.valueOf(text(asked, "mode").toUpperCase(Locale.ROOT));
   }
 
   static SpendOptions spend(JsonObject asked, Consumer<Place> moved, Consumer<WaitNotice> waits) {

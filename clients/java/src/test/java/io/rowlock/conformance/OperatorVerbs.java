@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import io.rowlock.ClaimView;
+import io.rowlock.ClaimedLock;
 import io.rowlock.ForceReleased;
 import io.rowlock.LimitChange;
 import io.rowlock.LimitInForce;
@@ -52,6 +53,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     Map<String, Object> shown = new HashMap<>();
     shown.put("name", lease.name());
     shown.put("token", String.valueOf(lease.token()));
+    shown.put("tokens", HeldLocks.texts(lease.tokens()));
     lease.ttl().ifPresent(ttl -> shown.put("ttlMs", ttl.toMillis()));
     return shown;
   }
@@ -128,8 +130,18 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("labels", claim.labels());
     if (claim.spendOnly()) shown.put("spendOnly", true);
     claim.pool().ifPresent(pool -> shown.put("pool", pool));
+    shown.put("also", claim.also().stream().map(OperatorVerbs::shown).toList());
     if (claim.provisional()) shown.put("provisional", true);
     claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
+    return shown;
+  }
+
+  private static Map<String, ?> shown(ClaimedLock lock) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("lockName", lock.lockName());
+    shown.put("mode", lock.mode().name().toLowerCase(Locale.ROOT));
+    shown.put("permits", lock.permits());
+    lock.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
     return shown;
   }
 
