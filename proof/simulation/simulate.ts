@@ -76,7 +76,12 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     const asLooker = <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
       new Promise((resolve, reject) => world.at(looker.process, 0, () => void work().then(resolve, reject)));
     await play(house, steps, () => asLooker(() => heal(house, looker)));
-    return { house, findings: await asLooker(() => finals(house, looker, watches)) };
+    const findings = await asLooker(() => finals(house, looker, watches)).catch((error: unknown) => {
+      // A server that cannot tell what its rows say reports it as a bug.
+      if (house.bugs.length === 0) throw error;
+      return [];
+    });
+    return { house, findings };
   });
   const isLossy = steps.some((step) => step.do === "fault" && step.fault === PROMOTED);
   const breaches = [

@@ -6,7 +6,7 @@ import type { Client, Holding, WantedLock } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Mode } from "../history/history.ts";
 import type { FencedStore } from "./fenced-store.ts";
-import { POOLED } from "./pools.ts";
+import { POOLED, POOLED_SETS } from "./pools.ts";
 import { oneOf, type Run, TTL_MS } from "./run.ts";
 
 export const MUTEXES = ["mutex/0", "mutex/1", "mutex/2", "mutex/3", "mutex/4"];
@@ -17,14 +17,12 @@ export const PAUSED = ["paused/0", "paused/1"];
 export const PAUSED_PATTERN = "paused/*";
 /** A mutex whose leases an operator ends by force now and then. */
 export const FORCED = "forced";
-/** Held alone, and together with each other. */
-export const SET_MUTEXES = ["set/0", "set/1", "set/2", "set/3"];
+/** Held together with each other, and now and then alone. Where one claim waits for two, others wait for it: so few use them. */
+export const SET_MUTEXES = ["set/0", "set/1", "set/2", "set/3", "set/4", "set/5", "set/6", "set/7"];
 const SET_READ_WRITE = "set/read-write";
-const SET_POOLED = ["pooled/set", "pooled/acme/set"];
-export const LOCKS = [
-  ...[...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED],
-  ...[...POOLED, ...SET_MUTEXES, SET_READ_WRITE, ...SET_POOLED],
-];
+const SETS = [...SET_MUTEXES, SET_READ_WRITE, ...POOLED_SETS];
+const SINGLE = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED, ...POOLED];
+export const LOCKS = [...SINGLE, ...SETS];
 /** What the store protects. */
 const FENCED = [...MUTEXES, ...PAUSED, FORCED, ...SET_MUTEXES];
 
@@ -40,6 +38,7 @@ const LONG_SHARE = 0.02;
 const LONG_MS = 1.5 * TTL_MS;
 const REST_MS_MAX = 60;
 const SET_MAX = 4;
+const ALONE_SHARE = 0.3;
 const SET_TRIES_SHARE = 0.2;
 /** Some wait for longer than anything may be left alone. */
 const SET_LONG_SHARE = 0.3;
@@ -48,7 +47,7 @@ const SET_LONG_MS = 10_000;
 export async function useLocks(run: Run, client: Client, store: FencedStore): Promise<void> {
   const { chance, isOver } = run;
   while (!isOver()) {
-    const lock = oneOf(LOCKS, chance);
+    const lock = oneOf(SINGLE, chance);
     const mode = modeOn(lock, chance);
     const permits = lock === SEMAPHORE ? 1 + Math.floor(chance() * PERMITS_MAX) : 1;
     const waitMs = chance() < TRIES_SHARE ? 0 : 100 + Math.floor(chance() * WAIT_MS_MAX);
@@ -59,15 +58,18 @@ export async function useLocks(run: Run, client: Client, store: FencedStore): Pr
   }
 }
 
-/** Several locks at a time, in any order. Of a bare client. */
+/** Mostly several locks at a time, in any order. Of a bare client. */
 export async function useSets(run: Run, client: Client, store: FencedStore): Promise<void> {
   const { chance, isOver } = run;
-  const names = [...SET_MUTEXES, SET_READ_WRITE, ...SET_POOLED];
   while (!isOver()) {
-    const [first, ...also] = names
-      .map((lock) => ({ at: chance(), lock, mode: modeOn(lock, chance), permits: 1 }))
+    const [first, ...also] = SETS.map((lock) => ({
+      at: chance(),
+      lock,
+      mode: modeOn(lock, chance),
+      permits: 1,
+    }))
       .sort((a, b) => a.at - b.at)
-      .slice(0, 2 + Math.floor(chance() * (SET_MAX - 1)))
+      .slice(0, chance() < ALONE_SHARE ? 1 : 2 + Math.floor(chance() * (SET_MAX - 1)))
       .map(({ at: _, ...wanted }) => wanted) as [WantedLock, ...WantedLock[]];
     const kind = chance();
     const isLong = kind < SET_TRIES_SHARE + SET_LONG_SHARE;

@@ -12,6 +12,11 @@ const WIDE_LIMIT = 4;
 const NARROW = "pooled/acme/*";
 export const POOLED = ["pooled/acme/0", "pooled/acme/1", "pooled/acme/2", "pooled/0", "pooled/1", "pooled/2"];
 
+/** Over some of those that are taken together. As others are always full, it is a pool by itself. */
+const SETS = "set/pooled/*";
+const SETS_LIMIT = 2;
+export const POOLED_SETS = ["set/pooled/0", "set/pooled/1", "set/pooled/2"];
+
 interface Setting {
   readonly limit: number | null;
   readonly rate: Rate | null;
@@ -39,6 +44,7 @@ const WHOLE_MS_MAX = 40_000;
 export async function setSteadyPool(run: Run): Promise<void> {
   await setSurely(run, WIDE, { limit: WIDE_LIMIT, rate: null });
   await setSurely(run, NARROW, USUAL);
+  await setSurely(run, SETS, { limit: SETS_LIMIT, rate: null });
 }
 
 /** As an operator does it. */
