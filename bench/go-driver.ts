@@ -38,7 +38,7 @@ export interface Task {
   /** For a semaphore only. */
   readonly limit?: number;
   /** How many locks each claim is for; unset: one. */
-  readonly locks?: number;
+  readonly "claim-locks"?: number;
 }
 
 export interface Figures {

@@ -101,13 +101,13 @@ export const WORKS_TO_COMPARE: readonly Work[] = [
     {
       name: `set-${locks}`,
       label: `64 callers, ${locks} locks each`,
-      task: { work: "distinct", callers: 64, connections: CONNECTIONS, locks },
+      task: { work: "distinct", callers: 64, connections: CONNECTIONS, "claim-locks": locks },
       needs: "rowlock",
     },
     {
       name: `session-set-${locks}`,
       label: `one session, 64 callers, ${locks} locks each`,
-      task: { work: "distinct", callers: 64, connections: 1, locks },
+      task: { work: "distinct", callers: 64, connections: 1, "claim-locks": locks },
       session: {},
       needs: "rowlock",
     },

@@ -30,7 +30,7 @@ func main() {
 	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, crowd, hand-over, died, names, rounds, flood, heeding, keep or leases")
 	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits and crowd, how many waits; for died, how many holders")
 	flag.IntVar(&o.locks, "locks", 8_000, "how many locks the works names, rounds, flood and heeding have together")
-	flag.IntVar(&locksOfClaim, "locks", 1, "how many locks each claim is for (Rowlock)")
+	flag.IntVar(&locksOfClaim, "claim-locks", 1, "how many locks each claim is for (Rowlock)")
 	flag.UintVar(&o.limit, "limit", 10, "how many may hold the lock of the work semaphore")
 	flag.Float64Var(&o.rate, "rate", 1_000, "pairs a second of the work flood, and of heeding if nobody is refused")
 	flag.IntVar(&o.connections, "connections", 4, "gRPC connections or sessions that the callers share")
