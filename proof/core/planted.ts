@@ -711,8 +711,8 @@ export const MUTANTS: readonly Mutant[] = [
     fault: "grants several locks at once where somebody waits for one of them",
     sets: true,
     file: "decide.ts",
-    from: "  if (asking.every(isGrantable)) {\n    for (const [at,",
-    to: "  if (isGrantable(asking[0] as AskingAt)) {\n    for (const [at,",
+    from: "const isGranted = asking.every(isGrantable);",
+    to: "const isGranted = isGrantable(asking[0] as AskingAt);",
   },
 ];
 

@@ -99,11 +99,15 @@ export interface Level {
   readonly state: "has" | "waits" | "left";
 }
 
-/** One of the locks of a claim for several: see sets.ts. */
-export interface Member extends ClaimKey {
+/** What somebody wants of a lock. */
+export interface WantedLock {
   readonly name: string;
   readonly mode: Mode;
   readonly permits: number;
+}
+
+/** One of the locks of a claim for several: see sets.ts. */
+export interface Member extends ClaimKey, WantedLock {
   /** 0 until granted. */
   readonly fencingToken: bigint;
 }

@@ -1,6 +1,6 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
-import type { Claim, ClaimKey, ClaimRef, Member, Mode, Terms } from "./claim.ts";
+import type { Claim, ClaimKey, ClaimRef, Mode, Terms, WantedLock } from "./claim.ts";
 import type { EffectiveLimit, EffectiveRate, LimitAndRate } from "./limit.ts";
 import type { Lock, LockRecord, RunResult } from "./lock.ts";
 import type { Rate } from "./rate.ts";
@@ -34,7 +34,7 @@ interface Called {
 }
 
 /** A further lock of an Acquire for several. The engine finds its id before the decision. */
-export interface WantedLock extends Pick<Member, "name" | "mode" | "permits"> {
+export interface FurtherLock extends WantedLock {
   lockId: bigint;
 }
 
@@ -45,7 +45,7 @@ export interface Acquire extends Called {
   readonly mode: Mode;
   readonly permits: number;
   /** Further locks: all or none. Unset: none. */
-  readonly also?: readonly WantedLock[] | undefined;
+  readonly also?: readonly FurtherLock[] | undefined;
   /** null: without end; SPENDS: the claim ends with its grant. */
   readonly ttlUs: number | null;
   readonly requestId: string;

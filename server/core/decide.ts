@@ -9,9 +9,9 @@ import {
   isServerMade,
   isSpend,
   type Member,
-  type Mode,
   memberRequestId,
   sameSecret,
+  type WantedLock,
 } from "./claim.ts";
 import type {
   Acquire,
@@ -42,6 +42,7 @@ import {
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
 import { type Pool, waitsAt } from "./pools.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
+import { longestPlace, type Part } from "./sets.ts";
 import {
   confirm,
   end,
@@ -301,36 +302,33 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
       : { kind: "request_id_reused" };
   }
   const asking = askingOf(draft, command);
-  const refusedAtOnce = whyNot(asking, command);
+  const isGranted = asking.every(isGrantable);
+  const refusedAtOnce = whyNot(asking, isGranted, command);
   if (refusedAtOnce) return refusedAtOnce;
-  const claims = newClaims(asking, command);
-  const [lead] = claims as [Claim];
-  if (asking.every(isGrantable)) {
-    for (const [at, claim] of claims.entries()) occupyAtOnce((asking[at] as AskingAt).draft, claim);
+  const parts = newParts(asking, command);
+  const [{ claim: lead }, ...others] = parts as [Part, ...Part[]];
+  if (isGranted) {
+    for (const part of parts) occupyAtOnce(part.draft, part.claim);
     enter(draft, lead, command);
     if (lead.state !== "waiting") return asItIs(lead);
-    for (const [at, claim] of claims.entries())
-      if (claim !== lead) recordWait((asking[at] as AskingAt).draft, claim, command.caller);
+    for (const part of others) recordWait(part.draft, part.claim, command.caller);
     return entering(draft, lead, command);
   }
-  const place = longestPlace(asking);
-  const enqueued = claims.map((claim, at) => enqueue((asking[at] as AskingAt).draft, claim, command.caller));
-  return { kind: "waiting", claim: enqueued[0] as Claim, place };
+  const place = longestPlace(asking.map((one) => placeAtTheEnd(one, asking)));
+  const [claim] = parts.map((part) => enqueue(part.draft, part.claim, command.caller));
+  return { kind: "waiting", claim: claim as Claim, place };
 }
 
 /** One of the locks that an Acquire asks for. */
-interface AskingAt {
+interface AskingAt extends WantedLock {
   readonly draft: Draft;
-  readonly name: string;
-  readonly mode: Mode;
-  readonly permits: number;
   readonly ttlUs: number | null;
   /** Whether the claim fits beside the holders, and nobody waits before it. */
   readonly isFree: boolean;
 }
 
 function askingOf(draft: Draft, { name, mode, permits, ttlUs, also = [] }: Acquire): AskingAt[] {
-  const at = (there: Draft, wanted: Pick<Member, "name" | "mode" | "permits">): AskingAt => {
+  const at = (there: Draft, wanted: WantedLock): AskingAt => {
     const asked = { mode: wanted.mode, permits: wanted.permits, ttlUs };
     const isFree = there.lock.waiting === 0 && fits(there.lock, there.limit.limit, asked);
     return { draft: there, name: wanted.name, ...asked, isFree };
@@ -356,8 +354,12 @@ function isGrantable({ draft, permits, isFree }: AskingAt): boolean {
   return isFree && mayGrant(draft) && isAllowed(rate, lock.rateUntilUs, permits, clock);
 }
 
-/** Why the request leaves no claim behind; null: it does. */
-function whyNot(asking: readonly AskingAt[], command: Acquire): OutcomeNamed<"refused"> | null {
+/** Why the request leaves no claim behind; null: it does. `isGranted`: all of its locks may be granted now. */
+function whyNot(
+  asking: readonly AskingAt[],
+  isGranted: boolean,
+  command: Acquire,
+): OutcomeNamed<"refused"> | null {
   const here = (one: AskingAt, why: OutcomeNamed<"refused">): OutcomeNamed<"refused"> =>
     asking.length === 1 ? why : { ...why, at: { lockId: one.draft.lock.id, lockName: one.name } };
   for (const one of asking) {
@@ -370,7 +372,7 @@ function whyNot(asking: readonly AskingAt[], command: Acquire): OutcomeNamed<"re
     if (isFree && mayGrant(draft) && !isInWantedStatus(draft.lock, command.terms ?? null))
       return here(one, { ...refused(draft, "status_mismatch"), status: statusOf(draft.lock) });
   }
-  if (asking.every(isGrantable)) {
+  if (isGranted) {
     for (const one of asking) {
       const why = whyNotThroughPools(one, asking, command.mayWait);
       if (why) return here(one, why);
@@ -383,13 +385,6 @@ function whyNot(asking: readonly AskingAt[], command: Acquire): OutcomeNamed<"re
   }
   const full = asking.find(({ draft }) => draft.lock.waiting >= draft.policy.queueMax);
   return full ? here(full, refused(full.draft, "queue_full")) : null;
-}
-
-/** The place at the lock where most are ahead. */
-function longestPlace(asking: readonly AskingAt[]): Place {
-  const places = asking.map((one) => ({ one, place: placeAtTheEnd(one) }));
-  const [{ one, place }] = places.sort((a, b) => b.place.ahead - a.place.ahead) as [(typeof places)[number]];
-  return asking.length === 1 ? place : { ...place, waitsFor: one.name };
 }
 
 /** A request that may not wait takes all levels now or none, and passes nobody. null: nothing is in its way. */
@@ -447,9 +442,12 @@ function placeAt(pool: Pool, claim: Claim, nowUs: number): Place {
   };
 }
 
-function placeAtTheEnd({ draft: { lock, limit, rate, nowUs }, permits }: AskingAt): Place {
+function placeAtTheEnd(one: AskingAt, asking: readonly AskingAt[]): Place {
+  const { draft, name, permits } = one;
+  const { lock, limit, rate, nowUs } = draft;
   const { waiting, waitingPermits } = lock;
   return {
+    ...(asking.length > 1 && { waitsFor: name }),
     ahead: waiting,
     permitsAhead: waitingPermits,
     queueLength: waiting + 1,
@@ -582,17 +580,16 @@ function soleHolder(draft: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
 }
 
 /** A row for each lock, the lead first. */
-function newClaims(asking: readonly AskingAt[], command: Acquire): Claim[] {
+function newParts(asking: readonly AskingAt[], command: Acquire): Part[] {
   const members = asking.map(({ draft: { lock }, name, mode, permits }): Member => {
     const ticketNumber = lock.nextTicket;
     lock.nextTicket += 1n;
     return { lockId: lock.id, ticketNumber, name, mode, permits, fencingToken: 0n };
   });
-  const { nowUs } = (asking[0] as AskingAt).draft;
   const shared = members.length > 1 ? members : null;
-  return members.map((member, at) => {
+  return asking.map(({ draft }, at) => {
     const requestId = at === 0 ? command.requestId : memberRequestId(command.secret, at);
-    return newClaim(command, member, requestId, shared, nowUs);
+    return { draft, claim: newClaim(command, members[at] as Member, requestId, shared, draft.nowUs) };
   });
 }
 

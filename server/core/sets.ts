@@ -5,6 +5,7 @@
 // Such a claim moves only in a decision that has all of its locks. Any other one leaves it as it is, and has it looked at.
 
 import type { Claim, Member } from "./claim.ts";
+import type { Place } from "./command.ts";
 import { claimOf, type Draft, touch } from "./draft.ts";
 import { RowsNeeded } from "./pools.ts";
 
@@ -50,4 +51,11 @@ export function copyLease(parts: readonly Part[]): void {
     Object.assign(claim, { ttlUs, provisional, deadlineUs });
     touch(draft, claim);
   }
+}
+
+/** Of the places at several locks the one where most are ahead; of several such, the first. null: there is none. */
+export function longestPlace(places: readonly Place[]): Place | null {
+  let found: Place | null = null;
+  for (const place of places) if (!found || place.ahead > found.ahead) found = place;
+  return found;
 }

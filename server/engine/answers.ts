@@ -1,6 +1,6 @@
 // What callers ask of the engine, and what it answers and reports. engine.ts has the verbs.
 
-import type { Claim, Member, Terms } from "../core/claim.ts";
+import type { Claim, Terms, WantedLock } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit, EffectiveRate, LimitAndRate, NewSetting } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
@@ -15,7 +15,7 @@ export interface AcquireInput
   /** Whether the request may take a place in the queue. */
   readonly mayWait: boolean;
   /** Further locks, to have all or none; unset: none. */
-  readonly also?: readonly Pick<Member, "name" | "mode" | "permits">[];
+  readonly also?: readonly WantedLock[];
 }
 
 /** An outcome, with what an answer to the client needs. */

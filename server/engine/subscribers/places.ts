@@ -10,11 +10,11 @@ import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../
 import type { Counters } from "../../core/lock.ts";
 import { poolPrefix, poolsOver, waitsAt } from "../../core/pools.ts";
 import { rateWaitUs } from "../../core/rate.ts";
+import { longestPlace } from "../../core/sets.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import type { Waiter } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
-import { longestPlace } from "../views/longest-place.ts";
 import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
 import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";

@@ -7,9 +7,9 @@ import type {
   Asked,
   Attach,
   Change,
+  FurtherLock,
   Release,
   Renew,
-  WantedLock,
   Withdraw,
 } from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
@@ -130,7 +130,7 @@ class NamedAsk extends Ask {
   }
 
   /** Looked up in the order of the request. Each look-up makes the row of a name that nobody has used. */
-  #findAll(also: readonly WantedLock[]): void {
+  #findAll(also: readonly FurtherLock[]): void {
     const { lanes, locks, lockIds, allowSets } = this.#commands.options;
     const { name, caller } = this.command;
     const idOf = async (wanted: string) => locks.named(wanted)?.id ?? (await lockIds.lookUp(wanted, caller));

@@ -29,10 +29,7 @@ export class SetMembers {
 
   /** Whether the command is about locks beside its own, as far as this server knows. */
   spans(command: Command): boolean {
-    if (command.verb === "acquire") return command.also !== undefined;
-    if (this.#members.size === 0) return false;
-    if (command.verb === "advance") return command.claims?.some((key) => this.membersOf(key)) === true;
-    return "ref" in command && this.membersOf(command.ref) !== undefined;
+    return this.spannedBy(command).length > 0;
   }
 
   /** The locks beside its own. */

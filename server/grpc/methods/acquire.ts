@@ -2,14 +2,9 @@
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
-import type {
-  AcquireRequest,
-  AcquireResponse,
-  QueueRequest,
-  WantedLock,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { FURTHER_LOCKS_MAX, PERMITS_MAX } from "../../core/bounds.ts";
-import { type Claim, type Member, type Mode, SPENDS } from "../../core/claim.ts";
+import { type Claim, type Mode, SPENDS, type WantedLock } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import { shownPlace } from "../authorize.ts";
@@ -208,15 +203,13 @@ function checkAsk(
   };
 }
 
-type Wanted = Pick<Member, "name" | "mode" | "permits">;
-
-function checkAlso({ name, also }: AcquireRequest | QueueRequest, check: Check): readonly Wanted[] {
+function checkAlso({ name, also }: AcquireRequest | QueueRequest, check: Check): readonly WantedLock[] {
   if (also.length > FURTHER_LOCKS_MAX) {
     check.add("also", `has ${also.length} locks; at most ${FURTHER_LOCKS_MAX} beside the first one`);
     return [];
   }
   const seen = new Set([name]);
-  return also.map((wanted: WantedLock, at): Wanted => {
+  return also.map((wanted, at) => {
     const within = check.within(`also[${at}]`);
     if (seen.has(wanted.name)) within.add("name", `is "${wanted.name}" again: name each lock once`);
     seen.add(wanted.name);

@@ -21,7 +21,7 @@ import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
 import { MODES, prefixRange, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
-import { keyAfter, type PageKey } from "./check-pages.ts";
+import { eachClaimWith, keyAfter, type PageKey } from "./check-pages.ts";
 import { checkSets } from "./check-sets.ts";
 import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
@@ -246,20 +246,6 @@ const REQUESTS = `SELECT request_key, lock_id, ticket_number FROM rowlock_reques
 const RULES = `SELECT ${RULE_LIST} FROM rowlock_limit_rule`;
 
 const POOL_ROWS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE ${IS_POOL}`;
-/** Claims that list levels, in pages. The values are the key of the last one; each row ends with its own. */
-const LISTED: readonly (readonly [sql: string, first: Readonly<Record<string, bigint>>])[] = [
-  [
-    `SELECT l.holder_levels, l.holder_permits, l.holder_ttl, l.holder_members, l.id, l.id FROM rowlock_lock l
-      WHERE l.id > :lockId AND l.holder_state <> 0 AND l.holder_levels IS NOT NULL ORDER BY l.id LIMIT ${CHECK_PAGE}`,
-    { lockId: 0n },
-  ],
-  [
-    `SELECT c.levels, c.permits, c.ttl, c.members, c.lock_id, ${CLAIM_KEY_LIST} FROM rowlock_claim c WHERE c.levels IS NOT NULL
-      AND (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`,
-    { lockId: 0n, place: 0n, ticketNumber: 0n },
-  ],
-];
-
 // The rows do not show whether a limit was lowered below what was held, so this can only be a warning.
 const OVER_LIMIT = `SELECT ${LOCK_LIST} FROM rowlock_lock l
   WHERE l.id > :after AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
@@ -345,28 +331,21 @@ function* checkPools(findings: Finding[], max: number): Steps<void> {
   const pools = (yield* rowsOf("check_pools", [POOL_ROWS])).map(countersFromRow);
   if (pools.length === 0) return;
   const counts = new Map(pools.map(({ id }) => [id, { given: 0, holders: 0, waiting: 0, wanted: 0 }]));
-  for (const [sql, first] of LISTED) {
-    for (let after: PageKey = first; ; ) {
-      const page = yield* rowsOf("check_pools", [sql, after]);
-      for (const [levels, permits, ttl, members = null, lockId] of page) {
-        if (members !== null && membersOf(textOf(members))[0]?.lockId !== bigintOf(lockId)) continue;
-        for (const { poolId, state, permits: sum = Number(permits) } of levelsOf(textOf(levels))) {
-          const room = roomOf({ permits: sum, ttlUs: numberOrNull(ttl ?? null) });
-          const count = counts.get(poolId);
-          if (count && state === "has") {
-            count.given += room;
-            count.holders += 1;
-          } else if (count && state === "waits") {
-            count.wanted += room;
-            count.waiting += 1;
-          }
-        }
+  const listed = ["levels", "permits", "ttl", "members"] as const;
+  yield* eachClaimWith(listed, "check_pools", ([levels, permits, ttl = null, members = null, lockId]) => {
+    if (members !== null && membersOf(textOf(members))[0]?.lockId !== bigintOf(lockId)) return;
+    for (const { poolId, state, permits: sum = Number(permits) } of levelsOf(textOf(levels))) {
+      const room = roomOf({ permits: sum, ttlUs: numberOrNull(ttl) });
+      const count = counts.get(poolId);
+      if (count && state === "has") {
+        count.given += room;
+        count.holders += 1;
+      } else if (count && state === "waits") {
+        count.wanted += room;
+        count.waiting += 1;
       }
-      const next = keyAfter(page, first);
-      if (!next) break;
-      after = next;
     }
-  }
+  });
   for (const { id, name, heldPermits, holders, waiting, waitingPermits } of pools) {
     const { given = 0, holders: have = 0, waiting: wait = 0, wanted = 0 } = counts.get(id) ?? {};
     const isRight =
@@ -401,12 +380,7 @@ function* checkPages(
 }
 
 /** Whether each request id of a client leads to its claim, if that lives. The database cannot compute the keys. */
-function* checkRequests(
-  findings: Finding[],
-  max: number,
-  sql: string,
-  first: Readonly<Record<string, bigint>>,
-): Steps<void> {
+function* checkRequests(findings: Finding[], max: number, sql: string, first: PageKey): Steps<void> {
   for (let after = first; findings.length < max; ) {
     const page = yield* rowsOf("check_requests", [sql, after]);
     const keys = page
