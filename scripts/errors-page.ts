@@ -82,7 +82,10 @@ const OF_REFUSAL: Readonly<Record<Exclude<keyof typeof RefusalReason, "UNSPECIFI
   BUSY: ["yes, after a pause", "Do without the lock, come back after `retry_after`, or wait in the queue."],
   PAUSED: ["yes, after a pause", "Wait until the operator raises the limit: its reason is in the refusal."],
   NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
-  QUEUE_FULL: ["yes, after a pause", "Come back later, or let the operator raise `ROWLOCK_QUEUE_MAX`."],
+  QUEUE_FULL: [
+    "yes, after a pause",
+    "Come back later, or let the operator raise `ROWLOCK_QUEUE_MAX` or the lock's `waiting_max`.",
+  ],
   NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit or the burst."],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
@@ -108,6 +111,10 @@ const OF_END: Readonly<Record<Exclude<keyof typeof EndReason, "UNSPECIFIED">, Ad
   NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit or the burst."],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status of the end."],
+  SUPERSEDED: [
+    "no use",
+    "A newer request does the work: end, as if it were done. See [the newest wins](flow-control.md).",
+  ],
   SPENT: ["yes", "Nothing: it took what it asked for. Ask anew to spend more."],
 };
 

@@ -52,6 +52,8 @@ export const CLOCK_JUMP_US_MIN = TTL_US_MIN / 2;
 
 /** Most permits of one request and highest limit: sums over a full queue stay far below 2^53. */
 export const PERMITS_MAX = 1_000_000;
+/** The highest waiting_max, and the highest bound of a server. */
+export const WAITING_MAX_MAX = 1_000_000;
 /** Shortest `per` of a rate. A rate counts up to PERMITS_MAX permits in it. */
 export const RATE_PER_US_MIN = SECOND_US;
 /** The limit of a lock without any setting: a plain Acquire is a mutex. */

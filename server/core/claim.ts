@@ -6,7 +6,7 @@
 //       │ does not fit, may wait                │ fits, first in the queue (a spend goes on to ENDED at once: spent)
 //       └────────────────────────► WAITING ─────┘
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
-//                                                                exhausted, status_mismatch
+//                                                                exhausted, status_mismatch, superseded
 //
 // A claim whose name is under a pool enters between WAITING and HELD: it has its own lock, and waits at a pool. See pools.ts.
 //
@@ -32,7 +32,8 @@ export type EndReason =
   | "never_fits"
   | "exhausted"
   | "status_mismatch"
-  | "spent";
+  | "spent"
+  | "superseded";
 
 /** Identifies a claim publicly, as listings do. */
 export interface ClaimKey {
@@ -158,7 +159,7 @@ export interface Claim {
   /** The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty. */
   endNote: string;
   /**
-   * Who force-released it: the principal, or the address if the server asks nobody. Of a claim for several locks that ended because
+   * Who force-released or superseded it: the principal, or the address if the server asks nobody. Of a claim for several locks that ended because
    * of one of them, that lock's name. Otherwise empty.
    */
   endedBy: string;

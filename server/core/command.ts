@@ -1,12 +1,17 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
 import type { Claim, ClaimKey, ClaimRef, Mode, Terms, WantedLock } from "./claim.ts";
-import type { EffectiveLimit, EffectiveRate, LimitAndRate } from "./limit.ts";
+import type {
+  EffectiveLimit,
+  EffectiveQueueRules,
+  EffectiveRate,
+  LockSettings,
+  NewSettings,
+} from "./limit.ts";
 import type { Lock, LockRecord, RunResult } from "./lock.ts";
-import type { Rate } from "./rate.ts";
 import type { CallSpan } from "./span.ts";
 
-/** Who made a call. No decision depends on it. */
+/** Who made a call. */
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
@@ -14,6 +19,8 @@ export interface Caller {
   readonly principal?: string;
   /** Asked before a new name of a lock is made for it; false: it has made too many lately. */
   mayMakeName?(): boolean;
+  /** Whether it may end the wait of another principal at this lock, where queue rules say so; unset: it may. */
+  maySupersede?(lockName: string): boolean;
   /**
    * Keeps room for so many more leases in its quota, until the function that it returns is called. null: it has no
    * room; undefined or unset: nothing bounds it.
@@ -109,12 +116,10 @@ export interface Withdraw {
   readonly secret: string;
 }
 
-/** Sets the limit, the rate or both of exactly this name; null removes one, undefined keeps it. */
-export interface SetLimit extends Called {
+/** Sets the limit, the rate, the queue rules or several of them of exactly this name. */
+export interface SetLimit extends Called, NewSettings {
   readonly verb: "set_limit";
   readonly name: string;
-  readonly limit?: number | null | undefined;
-  readonly rate?: Rate | null | undefined;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
 }
@@ -221,6 +226,8 @@ export type Outcome =
       readonly limit: EffectiveLimit;
       /** The rate in force, if it is in the way. */
       readonly rate?: EffectiveRate;
+      /** The queue rules in force, if they are in the way. */
+      readonly queueRules?: EffectiveQueueRules;
       /** How long this stays so at least, if known. */
       readonly forUs?: number;
       /** The lock's status, if it is none of those wanted. */
@@ -238,6 +245,7 @@ export type Outcome =
       readonly lock: Lock;
       readonly limit: EffectiveLimit;
       readonly rate: EffectiveRate | null;
+      readonly queueRules: EffectiveQueueRules | null;
       readonly version: bigint;
     }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
@@ -321,7 +329,7 @@ export type Event = Called &
         readonly record?: LockRecord | null;
         readonly isNewRecord?: boolean;
       }
-    | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: LimitAndRate }
+    | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: LockSettings }
     /** The record as it was set, or as it was before it was deleted; `isNewRecord`: there was none before. */
     | {
         readonly kind: "record_changed";

@@ -2,7 +2,7 @@
 // ends, or a server looks who may go on. It touches no claim: those who may go on are looked at with their own locks.
 
 import type { Command, Outcome, SetLimit } from "./command.ts";
-import { byOf, limitText, type NotedChange } from "./noted-change.ts";
+import { byOf, type NotedChange, settingsText } from "./noted-change.ts";
 import type { Pool } from "./pools.ts";
 
 interface Attempt {
@@ -26,7 +26,7 @@ function setPoolLimit(pool: Pool, command: SetLimit, attempt: Attempt, noted: No
   const { lock } = pool;
   const { expectedVersion = lock.limitVersion, reason, caller } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
-  const from = { limit: lock.limit, rate: lock.rate };
+  const from = { limit: lock.limit, rate: lock.rate, queueRules: null };
   if (command.limit !== undefined) lock.limit = command.limit;
   if (command.rate !== undefined) lock.rate = command.rate;
   // Who holds already has taken no permits of it so far.
@@ -35,8 +35,8 @@ function setPoolLimit(pool: Pool, command: SetLimit, attempt: Attempt, noted: No
   else if (isNew) lock.counting = attempt.mark;
   lock.limitVersion += 1n;
   lock.limitReason = reason;
-  const texts = { from: limitText(from), to: limitText(lock), reason };
+  const texts = { from: settingsText(from), to: settingsText(lock), reason };
   noted.push({ kind: "pool", target: pool.pattern, isPattern: true, by: byOf(caller), ...texts });
   const { limit, rate } = pool;
-  return { kind: "limit", lock, limit, rate, version: lock.limitVersion };
+  return { kind: "limit", lock, limit, rate, queueRules: null, version: lock.limitVersion };
 }

@@ -29,7 +29,7 @@ import type {
 } from "./command.ts";
 import { claimOf, type Draft, snapshot } from "./draft.ts";
 import { countPast, enter, grantWaiters, poolsOverLock } from "./levels.ts";
-import { fits, neverFits } from "./limit.ts";
+import { effectiveQueueRules, fits, neverFits, withSet } from "./limit.ts";
 import {
   isDueNow,
   isExhausted,
@@ -39,9 +39,11 @@ import {
   type RecordChange,
   statusOf,
 } from "./lock.ts";
-import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
+import { byOf, recordText, releasedText, settingsText } from "./noted-change.ts";
 import { type Pool, waitsAt } from "./pools.ts";
+import type { QueueRules } from "./queue-rules.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
+import type { Policy } from "./rows.ts";
 import { longestPlace, type Part } from "./sets.ts";
 import {
   confirm,
@@ -185,16 +187,17 @@ function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set
   const { lock } = draft;
   const { expectedVersion = lock.limitVersion } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
-  const from = { limit: lock.limit, rate: lock.rate };
-  if (command.limit !== undefined) lock.limit = command.limit;
-  if (command.rate !== undefined) lock.rate = command.rate;
+  const from = { limit: lock.limit, rate: lock.rate, queueRules: lock.queueRules };
+  Object.assign(lock, withSet(from, command));
   lock.limitVersion += 1n;
   lock.limitReason = command.reason;
   setInForce(draft);
   draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
-  const texts = { from: limitText(from), to: limitText(lock), reason: command.reason };
+  const texts = { from: settingsText(from), to: settingsText(lock), reason: command.reason };
   draft.noted.push({ ...noteOf(draft, command), kind: "limit", ...texts });
-  return { kind: "limit", lock, limit: draft.limit, rate: draft.rate, version: lock.limitVersion };
+  const { limit, rate, limitRules } = draft;
+  const queueRules = effectiveQueueRules(lock, limitRules);
+  return { kind: "limit", lock, limit, rate, queueRules, version: lock.limitVersion };
 }
 
 function forceRelease(draft: Draft, command: CommandOf<"force_release">): OutcomeOf<"force_release"> {
@@ -305,6 +308,7 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
   const isGranted = asking.every(isGrantable);
   const refusedAtOnce = whyNot(asking, isGranted, command);
   if (refusedAtOnce) return refusedAtOnce;
+  if (!isGranted) makeRoom(asking, command);
   const parts = newParts(asking, command);
   const [{ claim: lead }, ...others] = parts as [Part, ...Part[]];
   if (isGranted) {
@@ -383,8 +387,47 @@ function whyNot(
     const one = asking.find((each) => !isGrantable(each)) as AskingAt;
     return here(one, refusedNow(one));
   }
-  const full = asking.find(({ draft }) => draft.lock.waiting >= draft.policy.queueMax);
-  return full ? here(full, refused(full.draft, "queue_full")) : null;
+  for (const one of asking) {
+    const why = whyNotInQueue(one.draft, command);
+    if (why) return here(one, why);
+  }
+  return null;
+}
+
+/** Why the request may not wait for its lock; null: it may, perhaps after the longest waiting has ended. */
+function whyNotInQueue(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | null {
+  const { lock, policy, limitRules, queue } = draft;
+  if (lock.waiting === 0) return null;
+  const queueRules = effectiveQueueRules(lock, limitRules);
+  if (lock.waiting < waitingMax(queueRules, policy)) return null;
+  if (queueRules?.whenFull === "end_longest_waiting" && maySupersede(draft, command, queue[0])) return null;
+  const isByRules = queueRules !== null && lock.waiting >= queueRules.waitingMax;
+  return { ...refused(draft, "queue_full"), ...(isByRules && { queueRules }) };
+}
+
+function waitingMax(queueRules: QueueRules | null, { queueMax }: Policy): number {
+  return Math.min(queueRules?.waitingMax ?? queueMax, queueMax);
+}
+
+/** The newest wins: those that have waited longest end, until the new claim has a place. */
+function makeRoom(asking: readonly AskingAt[], command: Acquire): void {
+  const { caller } = command;
+  for (const { draft } of asking) {
+    const { lock, policy, limitRules, queue } = draft;
+    if (lock.waiting === 0) continue;
+    const queueRules = effectiveQueueRules(lock, limitRules);
+    if (queueRules?.whenFull !== "end_longest_waiting") continue;
+    const max = waitingMax(queueRules, policy);
+    for (let longest = queue[0]; longest && lock.waiting >= max; longest = queue[0]) {
+      if (!maySupersede(draft, command, longest)) break;
+      end(draft, longest, "superseded", { by: byOf(caller), caller });
+    }
+  }
+}
+
+function maySupersede({ lock }: Draft, command: Acquire, longest: Claim | undefined): boolean {
+  if (longest?.principal === principalOf(command)) return true;
+  return command.caller?.maySupersede?.(lock.name) ?? true;
 }
 
 /** A request that may not wait takes all levels now or none, and passes nobody. null: nothing is in its way. */
@@ -462,6 +505,9 @@ function whyNever(asked: AskingAt, asking: readonly AskingAt[]): OutcomeNamed<"r
   if (neverFits(draft.limit.limit, asked)) return refused(draft, "never_fits");
   const { rate } = draft;
   if (rate && exceedsBurst(rate, asked.permits)) return { ...refused(draft, "never_fits"), rate };
+  // It holds the first place of one queue while it waits in another, and must not lose it meanwhile.
+  const queueRules = asking.length > 1 ? effectiveQueueRules(draft.lock, draft.limitRules) : null;
+  if (queueRules?.whenFull === "end_longest_waiting") return { ...refused(draft, "never_fits"), queueRules };
   for (const pool of poolsOverLock(draft)) {
     const taken = takenOf(pool, asking);
     if (!pool.neverFits(taken)) continue;

@@ -1,25 +1,35 @@
-// Which limit and which rate are in force for a name: an exact setting beats the longest pattern, which beats the default. And
-// which claims may hold a lock together under a limit.
+// Which limit, which rate and which queue rules are in force for a name: an exact setting beats the longest pattern, which beats
+// the default. And which claims may hold a lock together under a limit.
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
 import { type Claim, SPENDS } from "./claim.ts";
 import { isOwnName, type Lock } from "./lock.ts";
+import type { QueueRules } from "./queue-rules.ts";
 import type { Rate } from "./rate.ts";
 
 /** What was set for a name or for a pattern; null: nothing. */
-export interface LimitAndRate {
+export interface LockSettings {
   readonly limit: number | null;
   readonly rate: Rate | null;
+  readonly queueRules: QueueRules | null;
 }
 
+export const NO_SETTINGS: LockSettings = { limit: null, rate: null, queueRules: null };
+
 /** What to set: null removes it, and what is left out or undefined stays. */
-export type NewSetting = { readonly [Key in keyof LimitAndRate]?: LimitAndRate[Key] | undefined };
+export type NewSettings = { readonly [Key in keyof LockSettings]?: LockSettings[Key] | undefined };
+
+/** The settings after a change. */
+export function withSet(now: LockSettings, set: NewSettings): LockSettings {
+  const { limit = now.limit, rate = now.rate, queueRules = now.queueRules } = set;
+  return { limit, rate, queueRules };
+}
 
 /**
- * A limit, a rate or both for all names that begin with `prefix`; its pattern is the prefix and a star. If both were removed, the
- * row stays so that its version keeps rising.
+ * Settings for all names that begin with `prefix`; the pattern is the prefix and a star. If all were removed, the row stays so that
+ * its version keeps rising.
  */
-export interface LimitRule extends LimitAndRate {
+export interface LimitRule extends LockSettings {
   readonly prefix: string;
   readonly version: bigint;
   readonly reason: string;
@@ -47,7 +57,7 @@ export function patternOf(rule: Pick<LimitRule, "prefix">): string {
 function longestRule(
   name: string,
   rules: readonly LimitRule[],
-  setting: keyof LimitAndRate,
+  setting: keyof LockSettings,
 ): LimitRule | undefined {
   let best: LimitRule | undefined;
   for (const rule of rules) {
@@ -86,7 +96,8 @@ export function limitUnder(prefix: string, rules: readonly LimitRule[]): number 
   return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
 }
 
-export interface EffectiveRate extends Rate {
+/** Where a rate or queue rules in force come from. */
+interface InForce {
   readonly source: "name" | "pattern" | "pool";
   /** Set when the source is a pattern, or a pool. */
   readonly pattern: string;
@@ -94,6 +105,10 @@ export interface EffectiveRate extends Rate {
   readonly version: bigint;
   readonly reason: string;
 }
+
+export interface EffectiveRate extends Rate, InForce {}
+
+export interface EffectiveQueueRules extends QueueRules, InForce {}
 
 type Rated = Pick<Lock, "name" | "rate" | "limitVersion" | "limitReason">;
 
@@ -104,19 +119,36 @@ export function effectiveRate(
 ): EffectiveRate | null {
   if (rate !== null) return { ...rate, source: "name", pattern: "", version, reason };
   const best = longestRule(name, rules, "rate");
-  if (!best?.rate) return null;
-  return {
-    ...best.rate,
-    source: "pattern",
-    pattern: patternOf(best),
-    version: best.version,
-    reason: best.reason,
-  };
+  return best?.rate ? { ...best.rate, ...fromPattern(best) } : null;
+}
+
+function fromPattern(rule: LimitRule): InForce {
+  return { source: "pattern", pattern: patternOf(rule), version: rule.version, reason: rule.reason };
 }
 
 /** Of names that begin with the prefix, and to which no other setting applies. */
 export function rateUnder(prefix: string, rules: readonly LimitRule[]): EffectiveRate | null {
   return effectiveRate({ name: prefix, rate: null, limitVersion: 0n, limitReason: "" }, rules);
+}
+
+/** As for the rate; null: none, so as many may wait as the policy allows. */
+export function effectiveQueueRules(
+  {
+    name,
+    queueRules,
+    limitVersion: version,
+    limitReason: reason,
+  }: Pick<Lock, "name" | "queueRules" | "limitVersion" | "limitReason">,
+  rules: readonly LimitRule[],
+): EffectiveQueueRules | null {
+  if (queueRules !== null) return { ...queueRules, source: "name", pattern: "", version, reason };
+  const best = longestRule(name, rules, "queueRules");
+  return best?.queueRules ? { ...best.queueRules, ...fromPattern(best) } : null;
+}
+
+/** Of names that begin with the prefix, and to which no other setting applies. */
+export function queueRulesUnder(prefix: string, rules: readonly LimitRule[]): EffectiveQueueRules | null {
+  return effectiveQueueRules({ name: prefix, queueRules: null, limitVersion: 0n, limitReason: "" }, rules);
 }
 
 type Wanted = Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>;

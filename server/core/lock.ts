@@ -6,6 +6,7 @@
 
 import { type Claim, type EndReason, roomOf, type Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
+import type { QueueRules } from "./queue-rules.ts";
 import type { Rate } from "./rate.ts";
 
 export interface Lock {
@@ -15,7 +16,9 @@ export interface Lock {
   limit: number | null;
   /** Rate set for exactly this name; null: patterns apply. */
   rate: Rate | null;
-  /** Of the limit and the rate. 0: never set. Rises by one with every change, also when a setting is removed. */
+  /** Queue rules set for exactly this name; null: patterns apply. */
+  queueRules: QueueRules | null;
+  /** Of the limit, the rate and the queue rules. 0: never set. Rises by one with every change, also when a setting is removed. */
   limitVersion: bigint;
   limitReason: string;
   /** When all permits that were taken of its rate will be back: see rate.ts. */

@@ -1,11 +1,12 @@
 // A change that somebody made, as the history keeps it: of a limit, of a pool, of a record, a forced release, or a policy. `from` and
-// `to` are text, which this file writes and reads: a limit in decimal and a rate after it, a record as the JSON of its
-// message, a claim as JSON, a policy's hash.
+// `to` are text, which this file writes and reads: a limit in decimal with a rate and queue rules after it, a record as the JSON of
+// its message, a claim as JSON, a policy's hash.
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";
-import type { LimitAndRate } from "./limit.ts";
+import type { LockSettings } from "./limit.ts";
 import type { LockRecord } from "./lock.ts";
+import { queueRulesOf, queueRulesText } from "./queue-rules.ts";
 
 /** `pool`: the limit of all names under a pattern together; `limit`: of a name, or of each name under a pattern. */
 export type ChangeKind = "limit" | "pool" | "record" | "forced_release" | "policy";
@@ -29,19 +30,25 @@ export function byOf(caller: Caller | undefined): string {
   return caller.principal || caller.getPeer();
 }
 
-/** Such as `5`, `5 500/60000000/20` and ` 500/60000000/20`: permits, microseconds and burst. */
-export function limitText({ limit, rate }: LimitAndRate): string {
+/**
+ * Such as `5`, `5 500/60000000/20`, ` 500/60000000/20` and `5  1/refuse`: the limit, then permits, microseconds and burst of the
+ * rate, then queue rules.
+ */
+export function settingsText({ limit, rate, queueRules }: LockSettings): string {
   const ofLimit = limit === null ? "" : String(limit);
-  return rate === null ? ofLimit : `${ofLimit} ${rate.permits}/${rate.perUs}/${rate.burst}`;
+  const ofRate = rate === null ? "" : `${rate.permits}/${rate.perUs}/${rate.burst}`;
+  return `${ofLimit} ${ofRate} ${queueRules === null ? "" : queueRulesText(queueRules)}`.trimEnd();
 }
 
-/** What `limitText` has written. */
-export function limitOf(text: string): LimitAndRate {
-  const [ofLimit = "", ofRate] = text.split(" ");
-  const limit = ofLimit === "" ? null : Number(ofLimit);
-  if (ofRate === undefined) return { limit, rate: null };
+/** What `settingsText` has written. */
+export function settingsOf(text: string): LockSettings {
+  const [ofLimit = "", ofRate = "", ofQueue = ""] = text.split(" ");
   const [permits = 0, perUs = 0, burst = 0] = ofRate.split("/").map(Number);
-  return { limit, rate: { permits, perUs, burst } };
+  return {
+    limit: ofLimit === "" ? null : Number(ofLimit),
+    rate: ofRate === "" ? null : { permits, perUs, burst },
+    queueRules: ofQueue === "" ? null : queueRulesOf(ofQueue),
+  };
 }
 
 export function recordText(record: LockRecord | null): string {

@@ -2,8 +2,15 @@
 
 import type { Claim, Terms, WantedLock } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
-import type { EffectiveLimit, EffectiveRate, LimitAndRate, NewSetting } from "../core/limit.ts";
+import type {
+  EffectiveLimit,
+  EffectiveQueueRules,
+  EffectiveRate,
+  LockSettings,
+  NewSettings,
+} from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
+import type { QueueRules } from "../core/queue-rules.ts";
 import type { Rate } from "../core/rate.ts";
 import type { Finding } from "../storage/store.ts";
 
@@ -74,8 +81,8 @@ export interface LimitsQuery {
   readonly max: number;
 }
 
-/** A limit, a rate or both that were set. */
-export interface LimitSetting extends LimitAndRate {
+/** What was set for a name, a pattern or a pool. */
+export interface LimitSetting extends LockSettings {
   readonly kind: "pattern" | "pool" | "name";
   /** The pattern with its star, or the name. */
   readonly target: string;
@@ -92,6 +99,8 @@ export type LimitRuleAnswer =
       readonly limit: number;
       /** Their rate; null: none. */
       readonly rate: Rate | null;
+      /** Their queue rules; null: none. */
+      readonly queueRules: QueueRules | null;
       readonly version: bigint;
       readonly heldPermits: number;
       readonly waiting: number;
@@ -139,6 +148,7 @@ export interface ViewedLock {
   readonly limit: EffectiveLimit;
   /** The rate in force, and how much of it may be taken now; null: none. */
   readonly rate: (EffectiveRate & { readonly available: number }) | null;
+  readonly queueRules: EffectiveQueueRules | null;
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
   /** The pools over it, narrow to wide, where a single lock is shown. */
@@ -250,7 +260,7 @@ export type EngineEvent =
       readonly kind: "limit_rule_set";
       readonly prefix: string;
       readonly isPool: boolean;
-      readonly set: NewSetting;
+      readonly set: NewSettings;
       readonly version: bigint;
       readonly reason: string;
       /** Servers that have not yet reported that they decide by it. */

@@ -10,7 +10,7 @@ import {
   SERVER_MADE_PREFIX,
 } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
-import type { EffectiveLimit, NewSetting } from "../core/limit.ts";
+import type { EffectiveLimit, NewSettings } from "../core/limit.ts";
 import type {
   AcquireInput,
   AnswerTo,
@@ -231,10 +231,10 @@ export class Engine {
     this.#parts.commands.begin(asked, null, asker);
   }
 
-  /** Sets or (null) removes the limit, the rate or both of all names with a prefix. */
+  /** Sets or (null) removes what is set for each name with a prefix. */
   async setLimitRule(
     prefix: string,
-    set: NewSetting,
+    set: NewSettings,
     expectedVersion: bigint | undefined,
     reason: string,
     caller?: Caller,
@@ -252,7 +252,7 @@ export class Engine {
   /** Sets or (null) removes the limit, the rate or both of all names with a prefix together. */
   async setPool(
     prefix: string,
-    set: NewSetting,
+    set: NewSettings,
     expectedVersion: bigint | undefined,
     reason: string,
     caller?: Caller,

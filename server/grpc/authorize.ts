@@ -8,7 +8,7 @@ import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
 import type { Claim } from "../core/claim.ts";
 import type { Caller, Place } from "../core/command.ts";
-import type { EffectiveLimit, EffectiveRate } from "../core/limit.ts";
+import type { EffectiveLimit, EffectiveQueueRules, EffectiveRate } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
 import type { ViewedLock } from "../engine/answers.ts";
 import type { LockEngine } from "../engine/engine.ts";
@@ -110,8 +110,8 @@ function maySeeSetting(
   );
 }
 
-/** The limit or the rate of a pattern is bare numbers for a caller that may not read all names under the pattern. */
-export function shownLimit<Setting extends EffectiveLimit | EffectiveRate>(
+/** What is set for a pattern is bare numbers for a caller that may not read all names under the pattern. */
+export function shownLimit<Setting extends EffectiveLimit | EffectiveRate | EffectiveQueueRules>(
   by: ToClient,
   set: Setting,
 ): Setting {
@@ -121,8 +121,12 @@ export function shownLimit<Setting extends EffectiveLimit | EffectiveRate>(
 const NO_PATTERNS: ReadonlyMap<bigint, string> = new Map();
 
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
-  const { limit, rate, holders, waiters, pools = [], poolPatterns = NO_PATTERNS } = view;
-  const shown = { limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
+  const { limit, rate, queueRules, holders, waiters, pools = [], poolPatterns = NO_PATTERNS } = view;
+  const shown = {
+    limit: shownLimit(by, limit),
+    rate: rate && shownLimit(by, rate),
+    queueRules: queueRules && shownLimit(by, queueRules),
+  };
   const isShown = (pattern: string) => maySeeSetting(by, { source: "pool", pattern });
   return {
     ...{ ...view, ...shown },

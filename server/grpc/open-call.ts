@@ -70,6 +70,10 @@ export abstract class OpenCall implements Call {
     return this.client.identity.principal;
   }
 
+  maySupersede(lockName: string): boolean {
+    return this.client.identity.allowed.on({ verb: "Acquire", right: "supersede" }, lockName);
+  }
+
   mayMakeName(): boolean {
     const { usage, identity } = this.client;
     return usage.mayMakeName(identity);

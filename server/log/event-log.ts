@@ -6,6 +6,7 @@ import { type Claim, callersRequestId, keyText, type Member } from "../core/clai
 import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
+import { type QueueRules, queueRulesWords, sameQueueRules } from "../core/queue-rules.ts";
 import { type Rate, rateText, sameRate } from "../core/rate.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { CheckEvent, EngineObserver } from "../engine/answers.ts";
@@ -60,7 +61,11 @@ export class EventLog {
       case "limit_rule_set": {
         const { prefix, isPool, set, version, reason, serversBehind, caller } = event;
         const target = { [isPool ? "pool" : "pattern"]: patternOf({ prefix }) };
-        const to = { ...(set.limit !== undefined && { to: set.limit }), ...loggedRate("rate", set.rate) };
+        const to = {
+          ...(set.limit !== undefined && { to: set.limit }),
+          ...loggedRate("rate", set.rate),
+          ...loggedQueueRules("queueRules", set.queueRules),
+        };
         const change = { ...target, ...to, version: String(version), reason };
         this.#log.info({ ...change, ...originOf(caller) }, "limit set");
         if (serversBehind > 0)
@@ -113,16 +118,23 @@ export class EventLog {
       case "ended":
         return this.#ended(event, lockName);
       case "limit_set": {
-        const { limit, rate, limitVersion, limitReason } = event.lock;
+        const { limit, rate, queueRules, limitVersion, limitReason } = event.lock;
         const { from } = event;
         const ofRate = sameRate(from.rate, rate)
           ? {}
           : { ...loggedRate("rateFrom", from.rate), ...loggedRate("rate", rate) };
+        const ofQueue = sameQueueRules(from.queueRules, queueRules)
+          ? {}
+          : {
+              ...loggedQueueRules("queueRulesFrom", from.queueRules),
+              ...loggedQueueRules("queueRules", queueRules),
+            };
         const change = {
           lock: lockName,
           from: from.limit,
           to: limit,
           ...ofRate,
+          ...ofQueue,
           version: String(limitVersion),
         };
         this.#log.info({ ...change, reason: limitReason, ...originOf(event.caller) }, "limit set");
@@ -185,6 +197,10 @@ function reasonOf(error: unknown): string {
 
 function loggedRate(field: string, rate: Rate | null | undefined) {
   return rate === undefined ? {} : { [field]: rate && rateText(rate) };
+}
+
+function loggedQueueRules(field: string, rules: QueueRules | null | undefined) {
+  return rules === undefined ? {} : { [field]: rules && queueRulesWords(rules) };
 }
 
 function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) {

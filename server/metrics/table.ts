@@ -47,6 +47,7 @@ const TICKET_ENDS: readonly EndReason[] = [
   "never_fits",
   "exhausted",
   "status_mismatch",
+  "superseded",
   "force_released",
 ];
 const LOOPS = [

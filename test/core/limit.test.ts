@@ -9,6 +9,7 @@ const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => 
   prefix,
   limit,
   rate: null,
+  queueRules: null,
   version,
   reason: `for ${prefix}*`,
   changeMark: 0n,

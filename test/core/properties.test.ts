@@ -65,6 +65,7 @@ const WORTH_REACHING = {
   force_release: ["forced"],
   "waiting claim ended": [
     ...["cancelled", "lapsed", "timed_out", "never_fits", "force_released", "exhausted", "status_mismatch"],
+    "superseded",
   ],
   "held claim ended": [
     ...["released", "expired", "lapsed, never fetched", "cancelled", "cancelled, never fetched"],

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import { effectiveRate, type LimitRule } from "../../server/core/limit.ts";
-import { limitOf, limitText } from "../../server/core/noted-change.ts";
+import { settingsOf, settingsText } from "../../server/core/noted-change.ts";
 import { afterTaking, availableNow, isAllowed, type Rate } from "../../server/core/rate.ts";
 import { seed } from "../support/seed.ts";
 import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
@@ -326,9 +326,15 @@ describe("a spend", () => {
 
 describe("the rate in force", () => {
   const rule = (prefix: string, rate: Rate | null, limit: number | null = null): LimitRule => {
-    return { prefix, limit, rate, version: 3n, reason: `for ${prefix}*`, changeMark: 0n };
+    return { prefix, limit, rate, queueRules: null, version: 3n, reason: `for ${prefix}*`, changeMark: 0n };
   };
-  const unset = { name: "etl/load", rate: null, limitVersion: 7n, limitReason: "small disk" };
+  const unset = {
+    name: "etl/load",
+    rate: null,
+    queueRules: null,
+    limitVersion: 7n,
+    limitReason: "small disk",
+  };
   const other: Rate = { permits: 1, perUs: SECOND_US, burst: 1 };
   const ofPattern = { ...PER_SECOND, source: "pattern", pattern: "etl/*", version: 3n, reason: "for etl/*" };
 
@@ -366,5 +372,9 @@ test("permits that may be taken now are shown to the permit, also where they do 
 test("a limit and a rate are read from the history's text as they were written", () => {
   for (const limit of [null, 0, 1_000_000])
     for (const rate of [null, PER_SECOND])
-      expect(limitOf(limitText({ limit, rate }))).toEqual({ limit, rate });
+      expect(settingsOf(settingsText({ limit, rate, queueRules: null }))).toEqual({
+        limit,
+        rate,
+        queueRules: null,
+      });
 });

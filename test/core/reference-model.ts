@@ -7,6 +7,7 @@ import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.t
 import type { Acquire, Command, Release, UpdateRecord } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, NO_FAIL_OVER, type RunResult } from "../../server/core/lock.ts";
+import type { QueueRules } from "../../server/core/queue-rules.ts";
 import type { Rate } from "../../server/core/rate.ts";
 
 export interface ModelSettings {
@@ -64,6 +65,7 @@ export type ModelOutcome =
       readonly reason: string;
       readonly limit: number;
       readonly rate?: ModelRate;
+      readonly queueRules?: QueueRules;
       readonly forUs?: number;
       readonly status?: string;
     }
@@ -73,6 +75,7 @@ export type ModelOutcome =
       readonly limit: number;
       readonly source: string;
       readonly rate: ModelRate | null;
+      readonly queueRules: QueueRules | null;
       readonly version: bigint;
     }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
@@ -164,12 +167,14 @@ interface Setting {
   readonly text: string;
   readonly limit: number | null;
   readonly rate: Rate | null;
+  readonly queueRules: QueueRules | null;
 }
 
 /** What a change sets: null removes it, undefined leaves it alone. */
 export interface NewLimits {
   readonly limit?: number | null | undefined;
   readonly rate?: Rate | null | undefined;
+  readonly queueRules?: QueueRules | null | undefined;
 }
 
 /** What happens to the rate of a lock: a grant takes permits, or another rate applies from now on. */
@@ -318,9 +323,9 @@ export class ReferenceModel {
 
   #set(target: Setting["target"], text: string, set: NewLimits): { from: Setting; to: Setting } {
     const before = this.#changes.findLast((change) => change.target === target && change.text === text);
-    const from = before ?? { target, text, limit: null, rate: null };
-    const { limit = from.limit, rate = from.rate } = set;
-    const to = { target, text, limit, rate };
+    const from = before ?? { target, text, limit: null, rate: null, queueRules: null };
+    const { limit = from.limit, rate = from.rate, queueRules = from.queueRules } = set;
+    const to = { target, text, limit, rate, queueRules };
     this.#changes.push(to);
     return { from, to };
   }
@@ -357,10 +362,25 @@ export class ReferenceModel {
     return rateInForce(lock, exact?.rate ?? null, this.#patterns());
   }
 
-  #patterns(): { prefix: string; limit: number | null; rate: Rate | null }[] {
+  /** An exact name beats the longest pattern that has any. */
+  queueRules(lock: string): QueueRules | null {
+    const exact = this.#changes.findLast((change) => change.target === "name" && change.text === lock);
+    if (exact?.queueRules) return exact.queueRules;
+    const matching = this.#patterns().filter(
+      (each) => each.queueRules !== null && lock.startsWith(each.prefix),
+    );
+    return matching.toSorted((a, b) => b.prefix.length - a.prefix.length)[0]?.queueRules ?? null;
+  }
+
+  #patterns(): (Omit<Setting, "target" | "text"> & { readonly prefix: string })[] {
     const patterns = new Map<string, Setting>();
     for (const change of this.#changes) if (change.target === "prefix") patterns.set(change.text, change);
-    return [...patterns].map(([prefix, { limit, rate }]) => ({ prefix, limit, rate }));
+    return [...patterns].map(([prefix, { limit, rate, queueRules }]) => ({
+      prefix,
+      limit,
+      rate,
+      queueRules,
+    }));
   }
 
   /** When all permits are back that were taken of the lock's rate. */
@@ -497,7 +517,14 @@ export class ReferenceModel {
           to: settingText(to),
         });
         this.#applyRate(lock);
-        return { kind: "limit", ...this.limit(lock), rate: this.rate(lock), version: version + 1n };
+        const queueRules = this.queueRules(lock);
+        return {
+          kind: "limit",
+          ...this.limit(lock),
+          rate: this.rate(lock),
+          queueRules,
+          version: version + 1n,
+        };
       }
       case "force_release": {
         const meant = this.#live(lock).filter((claim) =>
@@ -506,7 +533,8 @@ export class ReferenceModel {
         const by = whoOf(command);
         for (const claim of meant) {
           const state = claim.granted ? "held" : "waiting";
-          const from = JSON.stringify({ ticket_number: `${claim.number}`, state, owner: "", principal: "" });
+          const principal = claim.asked.caller?.principal ?? "";
+          const from = JSON.stringify({ ticket_number: `${claim.number}`, state, owner: "", principal });
           this.#notes.push({ kind: "forced_release", lock, by, from, to: "" });
           this.#end(claim, "force_released", command.reason, null, by);
         }
@@ -586,15 +614,33 @@ export class ReferenceModel {
       }
       return { kind: "refused", reason: "busy", limit, ...(fits && rateWaitUs > 0 && { forUs: rateWaitUs }) };
     }
-    if (waiters.length >= this.#settings.queueMax) return { kind: "refused", reason: "queue_full", limit };
+    const refused = this.#makeRoom(lock, asked);
+    if (refused) return { kind: "refused", reason: "queue_full", limit, ...refused };
+    const left = this.#waiters(lock);
+    const permitsLeft = left.reduce((sum, waiter) => sum + waiter.asked.permits, 0);
     const claim = this.#arrive(lock, asked);
     this.#signOfLife(claim, asked.replica);
-    const place = { ahead: waiters.length, permitsAhead, queueLength: waiters.length + 1 };
-    return {
-      kind: "waiting",
-      claim: this.#row(claim),
-      place: { ...place, ...(rate && limit > 0 && { rateWaitUs }) },
-    };
+    const place = { ahead: left.length, permitsAhead: permitsLeft, queueLength: left.length + 1 };
+    const ofRate = rate && { rateWaitUs: this.#rateWait(rate, lock, permitsLeft + asked.permits) };
+    return { kind: "waiting", claim: this.#row(claim), place: { ...place, ...(limit > 0 && ofRate) } };
+  }
+
+  /** The longest waiting end for a newer request, as far as they are seen and it may end them. null: there is room. */
+  #makeRoom(lock: string, { caller }: Acquire): { readonly queueRules?: QueueRules } | null {
+    const rules = this.queueRules(lock);
+    const max = Math.min(rules?.waitingMax ?? this.#settings.queueMax, this.#settings.queueMax);
+    let isRoom = this.#waiters(lock).length < max;
+    while (this.#waiters(lock).length >= max && rules?.whenFull === "end_longest_waiting") {
+      const longest = this.#waiters(lock).find(({ number }) => number <= (this.#seenUpTo ?? number));
+      const isOwn =
+        longest !== undefined && (longest.asked.caller?.principal ?? "") === (caller?.principal ?? "");
+      if (!isOwn && caller?.maySupersede?.(lock) === false) break;
+      isRoom = true;
+      if (!longest) break;
+      this.#end(longest, "superseded", "", null, caller?.principal ?? "");
+    }
+    if (isRoom) return null;
+    return rules && this.#waiters(lock).length >= rules.waitingMax ? { queueRules: rules } : {};
   }
 
   #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
@@ -801,10 +847,11 @@ function isSpend({ ttlUs }: Pick<Wanted, "ttlUs">): boolean {
   return ttlUs === 0;
 }
 
-/** Such as `3 5/1000000/5`. */
-function settingText({ limit, rate }: Setting): string {
+/** Such as `3 5/1000000/5` and `3  1/refuse`. */
+function settingText({ limit, rate, queueRules }: Setting): string {
   const numbers = rate ? ` ${rate.permits}/${rate.perUs}/${rate.burst}` : "";
-  return `${limit ?? ""}${numbers}`;
+  const rules = queueRules ? `${rate ? "" : " "} ${queueRules.waitingMax}/${queueRules.whenFull}` : "";
+  return `${limit ?? ""}${numbers}${rules}`;
 }
 
 function waitUntil(claim: ModelClaim): number | null {

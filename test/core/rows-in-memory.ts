@@ -6,7 +6,7 @@ import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
-import type { LimitRule } from "../../server/core/limit.ts";
+import { type LimitRule, NO_SETTINGS, withSet } from "../../server/core/limit.ts";
 import type { FailOver, Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
 import type { Policy, Rows } from "../../server/core/rows.ts";
@@ -111,9 +111,8 @@ export class RowsInMemory {
   setPattern(prefix: string, set: NewLimits, look: Look): Map<string, Decided> {
     const at = this.limitRules.findIndex((rule) => rule.prefix === prefix);
     const before = this.limitRules[at];
-    const { limit = before?.limit ?? null, rate = before?.rate ?? null } = set;
     const version = (before?.version ?? 0n) + 1n;
-    const rule = { prefix, limit, rate, version, reason: "", changeMark: 0n };
+    const rule = { prefix, ...withSet(before ?? NO_SETTINGS, set), version, reason: "", changeMark: 0n };
     if (at < 0) this.limitRules.push(rule);
     else this.limitRules[at] = rule;
     const names = [...this.locks.keys()].filter((name) => name.startsWith(prefix));

@@ -9,6 +9,7 @@ import type { Clock } from "../../server/core/database-clock.ts";
 import type { EffectiveRate } from "../../server/core/limit.ts";
 import { type LockRecord, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
+import type { QueueRules } from "../../server/core/queue-rules.ts";
 import { checkInvariants, RateWindows } from "./invariants.ts";
 import {
   type ModelNote,
@@ -219,7 +220,8 @@ class Simulation {
   #resolve(name: string, ask: Ask): Command[] {
     switch (ask.ask) {
       case "acquire": {
-        const { ask: _, twice, spends, ...asked } = ask;
+        const { ask: _, twice, spends, by, ...asked } = ask;
+        const caller = { getPeer: () => "192.0.2.1:5", principal: by, maySupersede: () => by !== "guest" };
         const requestId = this.#freshRequest();
         const once = () =>
           this.#acquire({
@@ -229,6 +231,7 @@ class Simulation {
             permits: asked.mode === "permit" ? asked.permits : 1,
             maxWaitUs: asked.mayWait ? asked.maxWaitUs : null,
             requestId,
+            ...(by !== "" && { caller }),
           });
         return twice ? [once(), once()] : [once()];
       }
@@ -281,12 +284,12 @@ class Simulation {
         return [{ verb: "delete_record", name, expectedVersion }];
       }
       case "set_limit": {
-        const { limit, rate, expected } = ask;
+        const { limit, rate, queueRules, expected } = ask;
         const version = this.#rows.lock(name).limitVersion;
         const expectedVersion =
           expected === undefined || version + expected < 0n ? undefined : version + expected;
         const caller = { getPeer: () => "192.0.2.1:5", principal: "ops" };
-        return [{ verb: "set_limit", name, limit, rate, expectedVersion, reason: "", caller }];
+        return [{ verb: "set_limit", name, limit, rate, queueRules, expectedVersion, reason: "", caller }];
       }
       case "force_release": {
         const claim = ask.pick && this.#pick(name, ask.pick);
@@ -380,6 +383,10 @@ function seenRate({ permits, perUs, burst, source }: EffectiveRate): ModelRate {
   return { permits, perUs, burst, source };
 }
 
+function seenQueueRules({ waitingMax, whenFull }: QueueRules): QueueRules {
+  return { waitingMax, whenFull };
+}
+
 /** The fields of an outcome that the model knows. */
 function seenOutcome(outcome: Outcome): ModelOutcome {
   switch (outcome.kind) {
@@ -391,11 +398,17 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
     case "limit": {
       const { limit, source } = outcome.limit;
       const rate = outcome.rate && seenRate(outcome.rate);
-      return { kind: "limit", limit, source, rate, version: outcome.version };
+      const queueRules = outcome.queueRules && seenQueueRules(outcome.queueRules);
+      return { kind: "limit", limit, source, rate, queueRules, version: outcome.version };
     }
     case "refused": {
-      const { limit, rate, ...seen } = outcome;
-      return { ...seen, limit: limit.limit, ...(rate && { rate: seenRate(rate) }) };
+      const { limit, rate, queueRules, ...seen } = outcome;
+      return {
+        ...seen,
+        limit: limit.limit,
+        ...(rate && { rate: seenRate(rate) }),
+        ...(queueRules && { queueRules: seenQueueRules(queueRules) }),
+      };
     }
     case "record":
       return { kind: "record", record: seenRecord(outcome.record) as ModelRecord };

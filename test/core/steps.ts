@@ -4,6 +4,7 @@
 import fc from "fast-check";
 import type { Mode, Terms } from "../../server/core/claim.ts";
 import type { RunResult } from "../../server/core/lock.ts";
+import type { QueueRules } from "../../server/core/queue-rules.ts";
 import type { Rate } from "../../server/core/rate.ts";
 
 /** Short enough that all of them run out within one history. */
@@ -45,6 +46,8 @@ export type Ask =
       readonly ttlUs: number | null;
       /** Only takes of the rate, so that the time to live means nothing. */
       readonly spends: boolean;
+      /** Who asks. A guest may end no wait of others. */
+      readonly by: "" | "ann" | "guest";
       readonly mayWait: boolean;
       readonly maxWaitUs: number | null;
       readonly replica: bigint | null;
@@ -93,6 +96,7 @@ export type Ask =
       /** undefined: stays. */
       readonly limit: number | null | undefined;
       readonly rate: Rate | null | undefined;
+      readonly queueRules: QueueRules | null | undefined;
       /** The version that the caller expects, relative to the current one; undefined: any. */
       readonly expected: bigint | undefined;
     }
@@ -115,6 +119,7 @@ export type Step =
       readonly prefix: string;
       readonly limit: number | null | undefined;
       readonly rate: Rate | null | undefined;
+      readonly queueRules: QueueRules | null | undefined;
       readonly replica: bigint;
       readonly heads: number;
       readonly unsureUs: number;
@@ -165,6 +170,13 @@ const rate = fc.constantFrom<Rate | null | undefined>(
   { permits: 2, perUs: 5_000_000, burst: 3 },
   { permits: 3, perUs: 10_000_000, burst: 1 },
 );
+const queueRules = fc.constantFrom<QueueRules | null | undefined>(
+  ...[undefined, undefined, undefined, null],
+  { waitingMax: 1, whenFull: "end_longest_waiting" },
+  { waitingMax: 3, whenFull: "end_longest_waiting" },
+  { waitingMax: 7, whenFull: "end_longest_waiting" },
+  { waitingMax: 2, whenFull: "refuse" },
+);
 const seldom = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
 
 const expected = fc.constantFrom(undefined, undefined, 0n, -1n, 1n);
@@ -204,6 +216,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
     permits: fc.constantFrom(1, 1, 1, 2, 3, 4, 5),
     ttlUs: fc.option(ttl, { freq: 5 }),
     spends: seldom,
+    by: fc.constantFrom("", "", "", "ann", "guest"),
     mayWait: fc.constantFrom(true, true, true, false),
     maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
     replica: listener,
@@ -229,7 +242,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
     expected,
   }),
   asks(1, "delete_record", { expected }),
-  asks(2, "set_limit", { limit, rate, expected }),
+  asks(2, "set_limit", { limit, rate, queueRules, expected }),
   asks(1, "force_release", { pick: fc.option(pick, { freq: 2 }) }),
   asks(1, "advance", {}),
 );
@@ -252,6 +265,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     prefix: fc.constantFrom("", "etl/", "etl/a", "other/"),
     limit,
     rate,
+    queueRules,
     replica,
     heads,
     unsureUs,

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type ClaimRef, isEntering, SPENDS } from "../../server/core/claim.ts";
 import type { Place } from "../../server/core/command.ts";
-import type { NewSetting } from "../../server/core/limit.ts";
+import type { NewSettings } from "../../server/core/limit.ts";
 import { poolName } from "../../server/core/pools.ts";
 import { testDatabases } from "../support/database.ts";
 import { shareAPool } from "../support/pool-load.ts";
@@ -26,7 +26,7 @@ describe.each(testDatabases())("pools on $label", (database) => {
     const replicas = await startReplicas(database, count);
     ours.push(replicas);
     const [{ engine, store }] = replicas.all as [(typeof replicas.all)[0]];
-    const setPool = async (pattern: string, set: NewSetting) => {
+    const setPool = async (pattern: string, set: NewSettings) => {
       const answer = await engine.setPool(pattern.slice(0, -1), set, undefined, "");
       if (answer.kind !== "pool") throw new Error(answer.kind);
       return answer;

@@ -88,7 +88,7 @@ test("a rate by pattern is beside the limit of the pattern, grants who waits for
   });
   expect((await engine.view("llm/c")).rate).toMatchObject({ pattern: "llm/*", available: 3 });
   const removed = await engine.setLimitRule("llm/", { rate: null }, undefined, "");
-  expect(removed).toMatchObject({ kind: "limit_rule", limit: 5, rate: null, version: 3n });
+  expect(removed).toMatchObject({ kind: "limit_rule", limit: 5, rate: null, queueRules: null, version: 3n });
   expect((await waiter.toldClaim).claim.endReason).toBe("spent");
   expect((await engine.view("llm/a")).rate).toBeNull();
 });

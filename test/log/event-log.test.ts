@@ -260,8 +260,8 @@ describe("the caller", () => {
     const { event } = observing({ observe });
     const rate = { permits: 500, perUs: 60_000_000, burst: 20 };
     const lock = { ...FREE_LOCK, limit: 3, rate, limitVersion: 2n };
-    event({ kind: "limit_set", lock, from: { limit: 3, rate: null } }, "l");
-    event({ kind: "limit_set", lock, from: { limit: 2, rate } }, "l");
+    event({ kind: "limit_set", lock, from: { limit: 3, rate: null, queueRules: null } }, "l");
+    event({ kind: "limit_set", lock, from: { limit: 2, rate, queueRules: null } }, "l");
     for (const [isPool, set] of [
       [false, { rate }],
       [false, { rate: null, limit: 4 }],

@@ -72,7 +72,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   event({ kind: "enqueued", claim: CLAIM });
   event({ kind: "ended", claim: CLAIM, was: "held" });
   event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "web/1");
-  event({ kind: "limit_set", lock: LOCK, from: { limit: null, rate: null } });
+  event({ kind: "limit_set", lock: LOCK, from: { limit: null, rate: null, queueRules: null } });
   const record = { ...RECORD, attemptsLeft: 3, version: 7n };
   for (const change of ["set", "deleted"] as const)
     event({ kind: "record_changed", change, lockId: 1n, record });
@@ -462,7 +462,16 @@ describe("the gauges of locks", () => {
       ...{ ...FREE_LOCK, id: BigInt(id), name: poolName(name), ...more },
     });
     const rule = (prefix: string, poolId: bigint) => ({
-      ...{ prefix, poolId, limit: null, rate: null, version: 1n, reason: "", changeMark: 0n },
+      ...{
+        prefix,
+        poolId,
+        limit: null,
+        rate: null,
+        queueRules: null,
+        version: 1n,
+        reason: "",
+        changeMark: 0n,
+      },
     });
     const busy = pool(1, "openai/", { limit: 50, heldPermits: 12, holders: 9, waiting: 3 });
     const withoutLimit = pool(2, "mail/", { limit: null, heldPermits: 1, holders: 1 });

@@ -53,6 +53,7 @@ export const FREE_LOCK: Lock = {
   name: "etl/load",
   limit: null,
   rate: null,
+  queueRules: null,
   limitVersion: 0n,
   limitReason: "",
   rateUntilUs: 0,

@@ -109,10 +109,11 @@ const (
 	// The not_before of the lock's record lies ahead; retry_after says how far. Only for a request that does not wait; others
 	// are granted when that time comes.
 	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 3
-	// The queue is full.
+	// The queue is full: as many wait as the server allows, or as the lock's queue rules do. Or the longest waiting would make
+	// room for this request, and belongs to another principal, whose wait the caller may not end.
 	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
-	// The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
-	// cannot help.
+	// The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
+	// locks of which one has queue rules that end the longest waiting: a wait cannot help.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
 	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
 	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 6
@@ -206,6 +207,9 @@ const (
 	// It was granted, and ended with its grant, as its spend_only asked. Acquire and WaitInQueue answer it with Spent, and
 	// never with a ClaimEnd.
 	EndReason_END_REASON_SPENT EndReason = 10
+	// A newer request took its place in the queue, as the lock's queue rules say: see QueueRules. A repeat of its request id is told
+	// so, and takes no new place.
+	EndReason_END_REASON_SUPERSEDED EndReason = 11
 )
 
 // Enum value maps for EndReason.
@@ -222,6 +226,7 @@ var (
 		8:  "END_REASON_EXHAUSTED",
 		9:  "END_REASON_STATUS_MISMATCH",
 		10: "END_REASON_SPENT",
+		11: "END_REASON_SUPERSEDED",
 	}
 	EndReason_value = map[string]int32{
 		"END_REASON_UNSPECIFIED":     0,
@@ -235,6 +240,7 @@ var (
 		"END_REASON_EXHAUSTED":       8,
 		"END_REASON_STATUS_MISMATCH": 9,
 		"END_REASON_SPENT":           10,
+		"END_REASON_SUPERSEDED":      11,
 	}
 )
 
@@ -442,6 +448,62 @@ func (x LimitSource) Number() protoreflect.EnumNumber {
 // Deprecated: Use LimitSource.Descriptor instead.
 func (LimitSource) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+}
+
+// What becomes of a request that would wait, and finds as many waiting as may.
+type WhenFull int32
+
+const (
+	// Means WHEN_FULL_REFUSE.
+	WhenFull_WHEN_FULL_UNSPECIFIED WhenFull = 0
+	// It is refused with QUEUE_FULL.
+	WhenFull_WHEN_FULL_REFUSE WhenFull = 1
+	// The newest wins: the claim that has waited longest ends as SUPERSEDED, and the new one waits at the end of the queue. With a
+	// waiting_max of 1 this is the concurrency group of CI systems: one runs, the newest waits, and all between are told that they
+	// need not run. No holder ends, nor a lease that nobody has confirmed yet. To end the wait of another principal takes the
+	// right `supersede`; without it the request is refused with QUEUE_FULL. A request for several locks is refused with NEVER_FITS.
+	WhenFull_WHEN_FULL_END_LONGEST_WAITING WhenFull = 2
+)
+
+// Enum value maps for WhenFull.
+var (
+	WhenFull_name = map[int32]string{
+		0: "WHEN_FULL_UNSPECIFIED",
+		1: "WHEN_FULL_REFUSE",
+		2: "WHEN_FULL_END_LONGEST_WAITING",
+	}
+	WhenFull_value = map[string]int32{
+		"WHEN_FULL_UNSPECIFIED":         0,
+		"WHEN_FULL_REFUSE":              1,
+		"WHEN_FULL_END_LONGEST_WAITING": 2,
+	}
+)
+
+func (x WhenFull) Enum() *WhenFull {
+	p := new(WhenFull)
+	*p = x
+	return p
+}
+
+func (x WhenFull) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WhenFull) Descriptor() protoreflect.EnumDescriptor {
+	return file_rowlock_v1_lock_proto_enumTypes[6].Descriptor()
+}
+
+func (WhenFull) Type() protoreflect.EnumType {
+	return &file_rowlock_v1_lock_proto_enumTypes[6]
+}
+
+func (x WhenFull) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WhenFull.Descriptor instead.
+func (WhenFull) EnumDescriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
 }
 
 // What a caller asks of a lease, of Acquire, WaitInQueue and Capture alike. Everything may stay unset.
@@ -964,7 +1026,10 @@ type Refusal struct {
 	// NEVER_FITS if its burst is too small.
 	Rate *RateInForce `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
 	// Of a request for several locks: the one that is in the way; what is said above is of this lock. Empty for one lock.
-	LockName      string `protobuf:"bytes,8,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	LockName string `protobuf:"bytes,8,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+	// their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+	QueueRules    *QueueRulesInForce `protobuf:"bytes,9,opt,name=queue_rules,json=queueRules,proto3" json:"queue_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1055,6 +1120,13 @@ func (x *Refusal) GetLockName() string {
 	return ""
 }
 
+func (x *Refusal) GetQueueRules() *QueueRulesInForce {
+	if x != nil {
+		return x.QueueRules
+	}
+	return nil
+}
+
 // How a claim ended. An ended claim never comes back: ask anew, with a new request id.
 type ClaimEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1063,7 +1135,7 @@ type ClaimEnd struct {
 	// When, by the database's clock. For an expired lease this is the moment when the server ended it, shortly after its ttl
 	// had passed.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+	// Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
 	// Otherwise empty, and empty for a caller who may not see the lock.
 	EndedBy string `protobuf:"bytes,3,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	// The reason that came with its ForceRelease; otherwise empty.
@@ -1619,7 +1691,11 @@ type LimitChange struct {
 	// Unset: no rate was set.
 	RateFrom *Rate `protobuf:"bytes,3,opt,name=rate_from,json=rateFrom,proto3" json:"rate_from,omitempty"`
 	// Unset: no rate is set.
-	RateTo        *Rate `protobuf:"bytes,4,opt,name=rate_to,json=rateTo,proto3" json:"rate_to,omitempty"`
+	RateTo *Rate `protobuf:"bytes,4,opt,name=rate_to,json=rateTo,proto3" json:"rate_to,omitempty"`
+	// Unset: no queue rules were set.
+	QueueRulesFrom *QueueRules `protobuf:"bytes,5,opt,name=queue_rules_from,json=queueRulesFrom,proto3" json:"queue_rules_from,omitempty"`
+	// Unset: no queue rules are set.
+	QueueRulesTo  *QueueRules `protobuf:"bytes,6,opt,name=queue_rules_to,json=queueRulesTo,proto3" json:"queue_rules_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1678,6 +1754,20 @@ func (x *LimitChange) GetRateFrom() *Rate {
 func (x *LimitChange) GetRateTo() *Rate {
 	if x != nil {
 		return x.RateTo
+	}
+	return nil
+}
+
+func (x *LimitChange) GetQueueRulesFrom() *QueueRules {
+	if x != nil {
+		return x.QueueRulesFrom
+	}
+	return nil
+}
+
+func (x *LimitChange) GetQueueRulesTo() *QueueRules {
+	if x != nil {
+		return x.QueueRulesTo
 	}
 	return nil
 }
@@ -2882,7 +2972,7 @@ type RateInForce struct {
 	Source LimitSource `protobuf:"varint,2,opt,name=source,proto3,enum=rowlock.v1.LimitSource" json:"source,omitempty"`
 	// As for Limit.pattern.
 	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
-	// The version of that setting, which a limit and a rate share.
+	// The version of that setting, which a limit, a rate and queue rules share.
 	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	// The reason that came with the last change of that setting.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -2964,6 +3054,145 @@ func (x *RateInForce) GetAvailable() uint32 {
 	return 0
 }
 
+// Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
+// allows (its setting queue_max), in order of arrival.
+type QueueRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
+	// claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+	WaitingMax uint32 `protobuf:"varint,1,opt,name=waiting_max,json=waitingMax,proto3" json:"waiting_max,omitempty"`
+	// What becomes of a request that comes when so many wait.
+	WhenFull      WhenFull `protobuf:"varint,2,opt,name=when_full,json=whenFull,proto3,enum=rowlock.v1.WhenFull" json:"when_full,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueRules) Reset() {
+	*x = QueueRules{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueRules) ProtoMessage() {}
+
+func (x *QueueRules) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueRules.ProtoReflect.Descriptor instead.
+func (*QueueRules) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *QueueRules) GetWaitingMax() uint32 {
+	if x != nil {
+		return x.WaitingMax
+	}
+	return 0
+}
+
+func (x *QueueRules) GetWhenFull() WhenFull {
+	if x != nil {
+		return x.WhenFull
+	}
+	return WhenFull_WHEN_FULL_UNSPECIFIED
+}
+
+// The queue rules of a lock, and where they come from.
+type QueueRulesInForce struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their when_full is never unspecified.
+	Rules *QueueRules `protobuf:"bytes,1,opt,name=rules,proto3" json:"rules,omitempty"`
+	// Where they come from: a name or a pattern.
+	Source LimitSource `protobuf:"varint,2,opt,name=source,proto3,enum=rowlock.v1.LimitSource" json:"source,omitempty"`
+	// As for Limit.pattern.
+	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// The version of that setting, which a limit, a rate and queue rules share.
+	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// The reason that came with the last change of that setting.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueRulesInForce) Reset() {
+	*x = QueueRulesInForce{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueRulesInForce) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueRulesInForce) ProtoMessage() {}
+
+func (x *QueueRulesInForce) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueRulesInForce.ProtoReflect.Descriptor instead.
+func (*QueueRulesInForce) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *QueueRulesInForce) GetRules() *QueueRules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *QueueRulesInForce) GetSource() LimitSource {
+	if x != nil {
+		return x.Source
+	}
+	return LimitSource_LIMIT_SOURCE_UNSPECIFIED
+}
+
+func (x *QueueRulesInForce) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *QueueRulesInForce) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *QueueRulesInForce) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // What a spend took. It has ended: there is nothing to renew or release.
 type Spent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2983,7 +3212,7 @@ type Spent struct {
 
 func (x *Spent) Reset() {
 	*x = Spent{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3224,7 @@ func (x *Spent) String() string {
 func (*Spent) ProtoMessage() {}
 
 func (x *Spent) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3237,7 @@ func (x *Spent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spent.ProtoReflect.Descriptor instead.
 func (*Spent) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Spent) GetLockName() string {
@@ -3073,7 +3302,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3085,7 +3314,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3098,7 +3327,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -3157,7 +3386,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3398,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3411,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -3254,14 +3483,16 @@ type Lock struct {
 	// The rate in force; unset: none, so the lock is granted as fast as it becomes free.
 	Rate *RateInForce `protobuf:"bytes,11,opt,name=rate,proto3" json:"rate,omitempty"`
 	// The pools over it, narrow to wide, as far as the caller may read all names under each. Set by GetLock.
-	Pools         []*PoolInForce `protobuf:"bytes,12,rep,name=pools,proto3" json:"pools,omitempty"`
+	Pools []*PoolInForce `protobuf:"bytes,12,rep,name=pools,proto3" json:"pools,omitempty"`
+	// The queue rules in force; unset: none.
+	QueueRules    *QueueRulesInForce `protobuf:"bytes,13,opt,name=queue_rules,json=queueRules,proto3" json:"queue_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3273,7 +3504,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3286,7 +3517,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Lock) GetName() string {
@@ -3373,6 +3604,13 @@ func (x *Lock) GetPools() []*PoolInForce {
 	return nil
 }
 
+func (x *Lock) GetQueueRules() *QueueRulesInForce {
+	if x != nil {
+		return x.QueueRules
+	}
+	return nil
+}
+
 var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_rowlock_v1_lock_proto_rawDesc = "" +
@@ -3427,7 +3665,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\trate_wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\brateWait\x12\x12\n" +
 	"\x04pool\x18\t \x01(\tR\x04pool\x12\x1b\n" +
 	"\twaits_for\x18\n" +
-	" \x01(\tR\bwaitsFor\"\xca\x02\n" +
+	" \x01(\tR\bwaitsFor\"\x8a\x03\n" +
 	"\aRefusal\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12+\n" +
@@ -3437,7 +3675,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12+\n" +
 	"\x04rate\x18\a \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x12\x1b\n" +
-	"\tlock_name\x18\b \x01(\tR\blockName\"\x80\x03\n" +
+	"\tlock_name\x18\b \x01(\tR\blockName\x12>\n" +
+	"\vqueue_rules\x18\t \x01(\v2\x1d.rowlock.v1.QueueRulesInForceR\n" +
+	"queueRules\"\x80\x03\n" +
 	"\bClaimEnd\x12-\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x15.rowlock.v1.EndReasonR\x06reason\x125\n" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x19\n" +
@@ -3492,12 +3732,14 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x0eforced_release\x18\b \x01(\v2\x19.rowlock.v1.ForcedReleaseH\x01R\rforcedRelease\x122\n" +
 	"\x06policy\x18\t \x01(\v2\x18.rowlock.v1.PolicyChangeH\x01R\x06policyB\b\n" +
 	"\x06targetB\x06\n" +
-	"\x04what\"\xa5\x01\n" +
+	"\x04what\"\xa5\x02\n" +
 	"\vLimitChange\x12\x17\n" +
 	"\x04from\x18\x01 \x01(\rH\x00R\x04from\x88\x01\x01\x12\x13\n" +
 	"\x02to\x18\x02 \x01(\rH\x01R\x02to\x88\x01\x01\x12-\n" +
 	"\trate_from\x18\x03 \x01(\v2\x10.rowlock.v1.RateR\brateFrom\x12)\n" +
-	"\arate_to\x18\x04 \x01(\v2\x10.rowlock.v1.RateR\x06rateToB\a\n" +
+	"\arate_to\x18\x04 \x01(\v2\x10.rowlock.v1.RateR\x06rateTo\x12@\n" +
+	"\x10queue_rules_from\x18\x05 \x01(\v2\x16.rowlock.v1.QueueRulesR\x0equeueRulesFrom\x12<\n" +
+	"\x0equeue_rules_to\x18\x06 \x01(\v2\x16.rowlock.v1.QueueRulesR\fqueueRulesToB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_to\"b\n" +
 	"\fRecordChange\x12*\n" +
@@ -3585,7 +3827,18 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
-	"\tavailable\x18\x06 \x01(\rR\tavailable\"\xb9\x01\n" +
+	"\tavailable\x18\x06 \x01(\rR\tavailable\"`\n" +
+	"\n" +
+	"QueueRules\x12\x1f\n" +
+	"\vwaiting_max\x18\x01 \x01(\rR\n" +
+	"waitingMax\x121\n" +
+	"\twhen_full\x18\x02 \x01(\x0e2\x14.rowlock.v1.WhenFullR\bwhenFull\"\xbe\x01\n" +
+	"\x11QueueRulesInForce\x12,\n" +
+	"\x05rules\x18\x01 \x01(\v2\x16.rowlock.v1.QueueRulesR\x05rules\x12/\n" +
+	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
+	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb9\x01\n" +
 	"\x05Spent\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x18\n" +
 	"\apermits\x18\x02 \x01(\rR\apermits\x12#\n" +
@@ -3610,7 +3863,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x124\n" +
 	"\n" +
 	"end_reason\x18\x05 \x01(\x0e2\x15.rowlock.v1.EndReasonR\tendReason\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xdc\x03\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\x9c\x04\n" +
 	"\x04Lock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x05limit\x18\x02 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12!\n" +
@@ -3624,7 +3877,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06record\x18\n" +
 	" \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\x12+\n" +
 	"\x04rate\x18\v \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x12-\n" +
-	"\x05pools\x18\f \x03(\v2\x17.rowlock.v1.PoolInForceR\x05pools*R\n" +
+	"\x05pools\x18\f \x03(\v2\x17.rowlock.v1.PoolInForceR\x05pools\x12>\n" +
+	"\vqueue_rules\x18\r \x01(\v2\x1d.rowlock.v1.QueueRulesInForceR\n" +
+	"queueRules*R\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMODE_PERMIT\x10\x01\x12\x0f\n" +
@@ -3639,7 +3894,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x19REFUSAL_REASON_NEVER_FITS\x10\x05\x12\x1c\n" +
 	"\x18REFUSAL_REASON_EXHAUSTED\x10\x06\x12\"\n" +
 	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\a\x12\x17\n" +
-	"\x13REFUSAL_REASON_RATE\x10\b*\xad\x02\n" +
+	"\x13REFUSAL_REASON_RATE\x10\b*\xc8\x02\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_RELEASED\x10\x01\x12\x16\n" +
@@ -3652,7 +3907,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x14END_REASON_EXHAUSTED\x10\b\x12\x1e\n" +
 	"\x1aEND_REASON_STATUS_MISMATCH\x10\t\x12\x14\n" +
 	"\x10END_REASON_SPENT\x10\n" +
-	"*o\n" +
+	"\x12\x19\n" +
+	"\x15END_REASON_SUPERSEDED\x10\v*o\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -3671,7 +3927,11 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x14LIMIT_SOURCE_DEFAULT\x10\x01\x12\x18\n" +
 	"\x14LIMIT_SOURCE_PATTERN\x10\x02\x12\x15\n" +
 	"\x11LIMIT_SOURCE_NAME\x10\x03\x12\x15\n" +
-	"\x11LIMIT_SOURCE_POOL\x10\x04B\x9b\x01\n" +
+	"\x11LIMIT_SOURCE_POOL\x10\x04*^\n" +
+	"\bWhenFull\x12\x19\n" +
+	"\x15WHEN_FULL_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10WHEN_FULL_REFUSE\x10\x01\x12!\n" +
+	"\x1dWHEN_FULL_END_LONGEST_WAITING\x10\x02B\x9b\x01\n" +
 	"\n" +
 	"rowlock.v1B\tLockProtoP\x01Z9github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1\xa2\x02\x03RLK\xaa\x02\n" +
 	"Rowlock.V1\xca\x02\n" +
@@ -3689,8 +3949,8 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 	return file_rowlock_v1_lock_proto_rawDescData
 }
 
-var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
@@ -3698,131 +3958,141 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(ClaimState)(0),               // 3: rowlock.v1.ClaimState
 	(ChangeKind)(0),               // 4: rowlock.v1.ChangeKind
 	(LimitSource)(0),              // 5: rowlock.v1.LimitSource
-	(*LeaseTerms)(nil),            // 6: rowlock.v1.LeaseTerms
-	(*Lease)(nil),                 // 7: rowlock.v1.Lease
-	(*ClaimedLock)(nil),           // 8: rowlock.v1.ClaimedLock
-	(*Ticket)(nil),                // 9: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 10: rowlock.v1.Refusal
-	(*ClaimEnd)(nil),              // 11: rowlock.v1.ClaimEnd
-	(*Claim)(nil),                 // 12: rowlock.v1.Claim
-	(*Change)(nil),                // 13: rowlock.v1.Change
-	(*LimitChange)(nil),           // 14: rowlock.v1.LimitChange
-	(*RecordChange)(nil),          // 15: rowlock.v1.RecordChange
-	(*ForcedRelease)(nil),         // 16: rowlock.v1.ForcedRelease
-	(*PolicyChange)(nil),          // 17: rowlock.v1.PolicyChange
-	(*WaitCause)(nil),             // 18: rowlock.v1.WaitCause
-	(*PoolInTheWay)(nil),          // 19: rowlock.v1.PoolInTheWay
-	(*PoolUse)(nil),               // 20: rowlock.v1.PoolUse
-	(*PoolInForce)(nil),           // 21: rowlock.v1.PoolInForce
-	(*HeldByOthers)(nil),          // 22: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 23: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 24: rowlock.v1.LimitInTheWay
-	(*RateInTheWay)(nil),          // 25: rowlock.v1.RateInTheWay
-	(*RowsHeld)(nil),              // 26: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 27: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 28: rowlock.v1.Limit
-	(*Rate)(nil),                  // 29: rowlock.v1.Rate
-	(*RateInForce)(nil),           // 30: rowlock.v1.RateInForce
-	(*Spent)(nil),                 // 31: rowlock.v1.Spent
-	(*LockRecord)(nil),            // 32: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 33: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 34: rowlock.v1.Lock
-	nil,                           // 35: rowlock.v1.LeaseTerms.LabelsEntry
-	nil,                           // 36: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
-	(*emptypb.Empty)(nil),         // 38: google.protobuf.Empty
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
+	(WhenFull)(0),                 // 6: rowlock.v1.WhenFull
+	(*LeaseTerms)(nil),            // 7: rowlock.v1.LeaseTerms
+	(*Lease)(nil),                 // 8: rowlock.v1.Lease
+	(*ClaimedLock)(nil),           // 9: rowlock.v1.ClaimedLock
+	(*Ticket)(nil),                // 10: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 11: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 12: rowlock.v1.ClaimEnd
+	(*Claim)(nil),                 // 13: rowlock.v1.Claim
+	(*Change)(nil),                // 14: rowlock.v1.Change
+	(*LimitChange)(nil),           // 15: rowlock.v1.LimitChange
+	(*RecordChange)(nil),          // 16: rowlock.v1.RecordChange
+	(*ForcedRelease)(nil),         // 17: rowlock.v1.ForcedRelease
+	(*PolicyChange)(nil),          // 18: rowlock.v1.PolicyChange
+	(*WaitCause)(nil),             // 19: rowlock.v1.WaitCause
+	(*PoolInTheWay)(nil),          // 20: rowlock.v1.PoolInTheWay
+	(*PoolUse)(nil),               // 21: rowlock.v1.PoolUse
+	(*PoolInForce)(nil),           // 22: rowlock.v1.PoolInForce
+	(*HeldByOthers)(nil),          // 23: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 24: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 25: rowlock.v1.LimitInTheWay
+	(*RateInTheWay)(nil),          // 26: rowlock.v1.RateInTheWay
+	(*RowsHeld)(nil),              // 27: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 28: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 29: rowlock.v1.Limit
+	(*Rate)(nil),                  // 30: rowlock.v1.Rate
+	(*RateInForce)(nil),           // 31: rowlock.v1.RateInForce
+	(*QueueRules)(nil),            // 32: rowlock.v1.QueueRules
+	(*QueueRulesInForce)(nil),     // 33: rowlock.v1.QueueRulesInForce
+	(*Spent)(nil),                 // 34: rowlock.v1.Spent
+	(*LockRecord)(nil),            // 35: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 36: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 37: rowlock.v1.Lock
+	nil,                           // 38: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 39: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 41: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	37, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
-	38, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
-	35, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
-	37, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
-	37, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	40, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	41, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	38, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	40, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	40, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
 	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	37, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	39, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	39, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	8,  // 9: rowlock.v1.Lease.also:type_name -> rowlock.v1.ClaimedLock
+	40, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	42, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	42, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	9,  // 9: rowlock.v1.Lease.also:type_name -> rowlock.v1.ClaimedLock
 	0,  // 10: rowlock.v1.ClaimedLock.mode:type_name -> rowlock.v1.Mode
-	37, // 11: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	37, // 12: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	37, // 13: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
+	40, // 11: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	40, // 12: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	40, // 13: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
 	1,  // 14: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	12, // 15: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	37, // 16: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	28, // 17: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	30, // 18: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
-	2,  // 19: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
-	39, // 20: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
-	12, // 21: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
-	37, // 22: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
-	28, // 23: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
-	3,  // 24: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
-	0,  // 25: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	36, // 26: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	39, // 27: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	39, // 28: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	39, // 29: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	11, // 30: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
-	8,  // 31: rowlock.v1.Claim.also:type_name -> rowlock.v1.ClaimedLock
-	39, // 32: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	14, // 33: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
-	15, // 34: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
-	16, // 35: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
-	17, // 36: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	29, // 37: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
-	29, // 38: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
-	32, // 39: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	32, // 40: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
-	12, // 41: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	22, // 42: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	23, // 43: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	24, // 44: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	39, // 45: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	39, // 46: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	26, // 47: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	25, // 48: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
-	19, // 49: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
-	28, // 50: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
-	20, // 51: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
-	30, // 52: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	39, // 53: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
-	28, // 54: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
-	30, // 55: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
-	20, // 56: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
-	12, // 57: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	39, // 58: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	12, // 59: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	28, // 60: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	39, // 61: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	30, // 62: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	39, // 63: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
-	37, // 64: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	37, // 65: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	37, // 66: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	37, // 67: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 68: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	37, // 69: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
-	29, // 70: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
-	5,  // 71: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
-	39, // 72: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
-	39, // 73: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	33, // 74: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	39, // 75: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	39, // 76: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 77: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	28, // 78: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	12, // 79: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	12, // 80: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	32, // 81: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	30, // 82: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
-	21, // 83: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
-	84, // [84:84] is the sub-list for method output_type
-	84, // [84:84] is the sub-list for method input_type
-	84, // [84:84] is the sub-list for extension type_name
-	84, // [84:84] is the sub-list for extension extendee
-	0,  // [0:84] is the sub-list for field type_name
+	13, // 15: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	40, // 16: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	29, // 17: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	31, // 18: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
+	33, // 19: rowlock.v1.Refusal.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
+	2,  // 20: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
+	42, // 21: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	13, // 22: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
+	40, // 23: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	29, // 24: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	3,  // 25: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
+	0,  // 26: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
+	39, // 27: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	42, // 28: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	42, // 29: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	42, // 30: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	12, // 31: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
+	9,  // 32: rowlock.v1.Claim.also:type_name -> rowlock.v1.ClaimedLock
+	42, // 33: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	15, // 34: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	16, // 35: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	17, // 36: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	18, // 37: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	30, // 38: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
+	30, // 39: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
+	32, // 40: rowlock.v1.LimitChange.queue_rules_from:type_name -> rowlock.v1.QueueRules
+	32, // 41: rowlock.v1.LimitChange.queue_rules_to:type_name -> rowlock.v1.QueueRules
+	35, // 42: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	35, // 43: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	13, // 44: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	23, // 45: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	24, // 46: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	25, // 47: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	42, // 48: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	42, // 49: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	27, // 50: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	26, // 51: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
+	20, // 52: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
+	29, // 53: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
+	21, // 54: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
+	31, // 55: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	42, // 56: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
+	29, // 57: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
+	31, // 58: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
+	21, // 59: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
+	13, // 60: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	42, // 61: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	13, // 62: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	29, // 63: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	42, // 64: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	31, // 65: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	42, // 66: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
+	40, // 67: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	40, // 68: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	40, // 69: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	40, // 70: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 71: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	40, // 72: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
+	30, // 73: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
+	5,  // 74: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
+	6,  // 75: rowlock.v1.QueueRules.when_full:type_name -> rowlock.v1.WhenFull
+	32, // 76: rowlock.v1.QueueRulesInForce.rules:type_name -> rowlock.v1.QueueRules
+	5,  // 77: rowlock.v1.QueueRulesInForce.source:type_name -> rowlock.v1.LimitSource
+	42, // 78: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	42, // 79: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	36, // 80: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	42, // 81: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	42, // 82: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 83: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	29, // 84: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	13, // 85: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	13, // 86: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	35, // 87: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	31, // 88: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	22, // 89: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
+	33, // 90: rowlock.v1.Lock.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
+	91, // [91:91] is the sub-list for method output_type
+	91, // [91:91] is the sub-list for method input_type
+	91, // [91:91] is the sub-list for extension type_name
+	91, // [91:91] is the sub-list for extension extendee
+	0,  // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -3856,14 +4126,14 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_Rate)(nil),
 		(*WaitCause_Pool)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[26].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   31,
+			NumEnums:      7,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1078,7 +1078,7 @@ func (x *ReleaseResponse) GetReleased() bool {
 	return false
 }
 
-// Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
+// What to set: at least one of new_limit, new_rate and new_queue_rules. What is not set stays.
 type SetLimitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one must be set.
@@ -1106,7 +1106,14 @@ type SetLimitRequest struct {
 	//
 	//	*SetLimitRequest_Rate
 	//	*SetLimitRequest_UnsetRate
-	NewRate       isSetLimitRequest_NewRate `protobuf_oneof:"new_rate"`
+	NewRate isSetLimitRequest_NewRate `protobuf_oneof:"new_rate"`
+	// Who may wait.
+	//
+	// Types that are valid to be assigned to NewQueueRules:
+	//
+	//	*SetLimitRequest_QueueRules
+	//	*SetLimitRequest_UnsetQueueRules
+	NewQueueRules isSetLimitRequest_NewQueueRules `protobuf_oneof:"new_queue_rules"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1239,6 +1246,31 @@ func (x *SetLimitRequest) GetUnsetRate() *emptypb.Empty {
 	return nil
 }
 
+func (x *SetLimitRequest) GetNewQueueRules() isSetLimitRequest_NewQueueRules {
+	if x != nil {
+		return x.NewQueueRules
+	}
+	return nil
+}
+
+func (x *SetLimitRequest) GetQueueRules() *QueueRules {
+	if x != nil {
+		if x, ok := x.NewQueueRules.(*SetLimitRequest_QueueRules); ok {
+			return x.QueueRules
+		}
+	}
+	return nil
+}
+
+func (x *SetLimitRequest) GetUnsetQueueRules() *emptypb.Empty {
+	if x != nil {
+		if x, ok := x.NewQueueRules.(*SetLimitRequest_UnsetQueueRules); ok {
+			return x.UnsetQueueRules
+		}
+	}
+	return nil
+}
+
 type isSetLimitRequest_Target interface {
 	isSetLimitRequest_Target()
 }
@@ -1250,8 +1282,8 @@ type SetLimitRequest_Name struct {
 
 type SetLimitRequest_Pattern struct {
 	// Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-	// bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-	// limit applies, and the longest one that has a rate.
+	// bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+	// that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
@@ -1259,7 +1291,7 @@ type SetLimitRequest_Pool struct {
 	// All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
 	// at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
 	// narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-	// settings. At most 8 pools over a name.
+	// settings. At most 8 pools over a name. A pool has no queue rules.
 	Pool string `protobuf:"bytes,9,opt,name=pool,proto3,oneof"`
 }
 
@@ -1306,7 +1338,25 @@ func (*SetLimitRequest_Rate) isSetLimitRequest_NewRate() {}
 
 func (*SetLimitRequest_UnsetRate) isSetLimitRequest_NewRate() {}
 
-// The limit and the rate after the change.
+type isSetLimitRequest_NewQueueRules interface {
+	isSetLimitRequest_NewQueueRules()
+}
+
+type SetLimitRequest_QueueRules struct {
+	// These queue rules. Not for a pool.
+	QueueRules *QueueRules `protobuf:"bytes,10,opt,name=queue_rules,json=queueRules,proto3,oneof"`
+}
+
+type SetLimitRequest_UnsetQueueRules struct {
+	// Removes this setting, so that the queue rules of the next best pattern apply, or none.
+	UnsetQueueRules *emptypb.Empty `protobuf:"bytes,11,opt,name=unset_queue_rules,json=unsetQueueRules,proto3,oneof"`
+}
+
+func (*SetLimitRequest_QueueRules) isSetLimitRequest_NewQueueRules() {}
+
+func (*SetLimitRequest_UnsetQueueRules) isSetLimitRequest_NewQueueRules() {}
+
+// The limit, the rate and the queue rules after the change.
 type SetLimitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit in force for the name; for a pattern or a pool, the limit that was set. If it was unset, the limit of the next
@@ -1330,7 +1380,9 @@ type SetLimitResponse struct {
 	// The pool has no limit: `limit` is 0 and means nothing.
 	NoLimit bool `protobuf:"varint,8,opt,name=no_limit,json=noLimit,proto3" json:"no_limit,omitempty"`
 	// The pool is new, and servers still count those who held before it was made: they come on top of held_permits.
-	Counting      bool `protobuf:"varint,9,opt,name=counting,proto3" json:"counting,omitempty"`
+	Counting bool `protobuf:"varint,9,opt,name=counting,proto3" json:"counting,omitempty"`
+	// The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+	QueueRules    *QueueRules `protobuf:"bytes,10,opt,name=queue_rules,json=queueRules,proto3" json:"queue_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1426,6 +1478,13 @@ func (x *SetLimitResponse) GetCounting() bool {
 		return x.Counting
 	}
 	return false
+}
+
+func (x *SetLimitResponse) GetQueueRules() *QueueRules {
+	if x != nil {
+		return x.QueueRules
+	}
+	return nil
 }
 
 // Which lock to show.
@@ -1845,7 +1904,7 @@ func (x *ListLimitsRequest) GetPageToken() string {
 	return ""
 }
 
-// A limit, a rate or both that SetLimit has set.
+// What SetLimit has set for a name, a pattern or a pool: a limit, a rate, queue rules or several of them.
 type LimitSetting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it applies to; one is set.
@@ -1864,10 +1923,12 @@ type LimitSetting struct {
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The rate; unset: this setting has none.
 	Rate *Rate `protobuf:"bytes,6,opt,name=rate,proto3" json:"rate,omitempty"`
-	// The setting has a rate and no limit: `limit` is 0 and means nothing.
+	// The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
 	RateOnly bool `protobuf:"varint,7,opt,name=rate_only,json=rateOnly,proto3" json:"rate_only,omitempty"`
 	// What is used of a pool; unset for names and patterns.
-	Use           *PoolUse `protobuf:"bytes,9,opt,name=use,proto3" json:"use,omitempty"`
+	Use *PoolUse `protobuf:"bytes,9,opt,name=use,proto3" json:"use,omitempty"`
+	// The queue rules; unset: this setting has none.
+	QueueRules    *QueueRules `protobuf:"bytes,10,opt,name=queue_rules,json=queueRules,proto3" json:"queue_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1974,6 +2035,13 @@ func (x *LimitSetting) GetRateOnly() bool {
 func (x *LimitSetting) GetUse() *PoolUse {
 	if x != nil {
 		return x.Use
+	}
+	return nil
+}
+
+func (x *LimitSetting) GetQueueRules() *QueueRules {
+	if x != nil {
+		return x.QueueRules
 	}
 	return nil
 }
@@ -4988,7 +5056,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\a_statusB\x10\n" +
 	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +
-	"\breleased\x18\x01 \x01(\bR\breleased\"\x8d\x03\n" +
+	"\breleased\x18\x01 \x01(\bR\breleased\"\xa1\x04\n" +
 	"\x0fSetLimitRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x14\n" +
@@ -4996,16 +5064,21 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x129\n" +
 	"\vunset_limit\x18\x04 \x01(\v2\x16.google.protobuf.EmptyH\x01R\n" +
 	"unsetLimit\x12.\n" +
-	"\x10expected_version\x18\x05 \x01(\x04H\x03R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
+	"\x10expected_version\x18\x05 \x01(\x04H\x04R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12&\n" +
 	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateH\x02R\x04rate\x127\n" +
 	"\n" +
-	"unset_rate\x18\b \x01(\v2\x16.google.protobuf.EmptyH\x02R\tunsetRateB\b\n" +
+	"unset_rate\x18\b \x01(\v2\x16.google.protobuf.EmptyH\x02R\tunsetRate\x129\n" +
+	"\vqueue_rules\x18\n" +
+	" \x01(\v2\x16.rowlock.v1.QueueRulesH\x03R\n" +
+	"queueRules\x12D\n" +
+	"\x11unset_queue_rules\x18\v \x01(\v2\x16.google.protobuf.EmptyH\x03R\x0funsetQueueRulesB\b\n" +
 	"\x06targetB\v\n" +
 	"\tnew_limitB\n" +
 	"\n" +
-	"\bnew_rateB\x13\n" +
-	"\x11_expected_version\"\xa8\x02\n" +
+	"\bnew_rateB\x11\n" +
+	"\x0fnew_queue_rulesB\x13\n" +
+	"\x11_expected_version\"\xe1\x02\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12!\n" +
@@ -5015,7 +5088,10 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\x12$\n" +
 	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12\x19\n" +
 	"\bno_limit\x18\b \x01(\bR\anoLimit\x12\x1a\n" +
-	"\bcounting\x18\t \x01(\bR\bcounting\"$\n" +
+	"\bcounting\x18\t \x01(\bR\bcounting\x127\n" +
+	"\vqueue_rules\x18\n" +
+	" \x01(\v2\x16.rowlock.v1.QueueRulesR\n" +
+	"queueRules\"$\n" +
 	"\x0eGetLockRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"7\n" +
 	"\x0fGetLockResponse\x12$\n" +
@@ -5042,7 +5118,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\x92\x02\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xcb\x02\n" +
 	"\fLimitSetting\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x14\n" +
@@ -5052,7 +5128,10 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12$\n" +
 	"\x04rate\x18\x06 \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12\x1b\n" +
 	"\trate_only\x18\a \x01(\bR\brateOnly\x12%\n" +
-	"\x03use\x18\t \x01(\v2\x13.rowlock.v1.PoolUseR\x03useB\b\n" +
+	"\x03use\x18\t \x01(\v2\x13.rowlock.v1.PoolUseR\x03use\x127\n" +
+	"\vqueue_rules\x18\n" +
+	" \x01(\v2\x16.rowlock.v1.QueueRulesR\n" +
+	"queueRulesB\b\n" +
 	"\x06target\"n\n" +
 	"\x12ListLimitsResponse\x120\n" +
 	"\x06limits\x18\x01 \x03(\v2\x18.rowlock.v1.LimitSettingR\x06limits\x12&\n" +
@@ -5369,18 +5448,19 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*Spent)(nil),                 // 59: rowlock.v1.Spent
 	(*emptypb.Empty)(nil),         // 60: google.protobuf.Empty
 	(*Rate)(nil),                  // 61: rowlock.v1.Rate
-	(*Lock)(nil),                  // 62: rowlock.v1.Lock
-	(*PoolUse)(nil),               // 63: rowlock.v1.PoolUse
-	(ClaimState)(0),               // 64: rowlock.v1.ClaimState
-	(EndReason)(0),                // 65: rowlock.v1.EndReason
-	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 67: rowlock.v1.Claim
-	(ChangeKind)(0),               // 68: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 69: rowlock.v1.Change
-	(*WaitCause)(nil),             // 70: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 71: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 72: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 73: google.rpc.Status
+	(*QueueRules)(nil),            // 62: rowlock.v1.QueueRules
+	(*Lock)(nil),                  // 63: rowlock.v1.Lock
+	(*PoolUse)(nil),               // 64: rowlock.v1.PoolUse
+	(ClaimState)(0),               // 65: rowlock.v1.ClaimState
+	(EndReason)(0),                // 66: rowlock.v1.EndReason
+	(*timestamppb.Timestamp)(nil), // 67: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 68: rowlock.v1.Claim
+	(ChangeKind)(0),               // 69: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 70: rowlock.v1.Change
+	(*WaitCause)(nil),             // 71: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 72: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 73: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 74: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	52,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
@@ -5412,138 +5492,142 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	60,  // 26: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
 	61,  // 27: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
 	60,  // 28: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
-	61,  // 29: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
-	62,  // 30: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 31: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	62,  // 32: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	62,  // 33: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	61,  // 34: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
-	63,  // 35: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
-	21,  // 36: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	24,  // 37: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
-	50,  // 38: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	64,  // 39: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	65,  // 40: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
-	66,  // 41: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	66,  // 42: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	66,  // 43: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
-	67,  // 44: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	66,  // 45: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	66,  // 46: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	68,  // 47: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	66,  // 48: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	66,  // 49: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	69,  // 50: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	66,  // 51: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	66,  // 52: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	30,  // 53: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	62,  // 54: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	67,  // 55: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	70,  // 56: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	71,  // 57: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	30,  // 58: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	67,  // 59: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	66,  // 60: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	54,  // 61: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	60,  // 62: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	60,  // 63: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	72,  // 64: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	38,  // 65: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	53,  // 66: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	54,  // 67: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	55,  // 68: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	54,  // 69: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	41,  // 70: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	42,  // 71: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	51,  // 72: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	54,  // 73: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 74: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	5,   // 75: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	8,   // 76: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	43,  // 77: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	10,  // 78: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	37,  // 79: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	12,  // 80: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	33,  // 81: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	35,  // 82: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	31,  // 83: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	14,  // 84: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	16,  // 85: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	20,  // 86: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	23,  // 87: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	26,  // 88: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	28,  // 89: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	18,  // 90: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	8,   // 91: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	45,  // 92: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	55,  // 93: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	73,  // 94: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	47,  // 95: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	48,  // 96: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	49,  // 97: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	55,  // 98: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	54,  // 99: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	54,  // 100: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	54,  // 101: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	73,  // 102: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	73,  // 103: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	4,   // 104: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	7,   // 105: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	9,   // 106: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	44,  // 107: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	11,  // 108: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	39,  // 109: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	13,  // 110: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	34,  // 111: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	36,  // 112: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	32,  // 113: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	15,  // 114: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	17,  // 115: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	22,  // 116: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	25,  // 117: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	27,  // 118: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	29,  // 119: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	19,  // 120: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	58,  // 121: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
-	1,   // 122: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	5,   // 123: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	8,   // 124: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	10,  // 125: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	12,  // 126: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	14,  // 127: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	16,  // 128: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	20,  // 129: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	23,  // 130: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	26,  // 131: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	28,  // 132: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	18,  // 133: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	31,  // 134: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	33,  // 135: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	37,  // 136: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	35,  // 137: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	40,  // 138: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	4,   // 139: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	7,   // 140: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	9,   // 141: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	11,  // 142: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	13,  // 143: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	15,  // 144: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	17,  // 145: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	22,  // 146: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	25,  // 147: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	27,  // 148: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	29,  // 149: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	19,  // 150: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	32,  // 151: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	34,  // 152: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	39,  // 153: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	36,  // 154: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	46,  // 155: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	139, // [139:156] is the sub-list for method output_type
-	122, // [122:139] is the sub-list for method input_type
-	122, // [122:122] is the sub-list for extension type_name
-	122, // [122:122] is the sub-list for extension extendee
-	0,   // [0:122] is the sub-list for field type_name
+	62,  // 29: rowlock.v1.SetLimitRequest.queue_rules:type_name -> rowlock.v1.QueueRules
+	60,  // 30: rowlock.v1.SetLimitRequest.unset_queue_rules:type_name -> google.protobuf.Empty
+	61,  // 31: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
+	62,  // 32: rowlock.v1.SetLimitResponse.queue_rules:type_name -> rowlock.v1.QueueRules
+	63,  // 33: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 34: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	63,  // 35: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	63,  // 36: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	61,  // 37: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
+	64,  // 38: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
+	62,  // 39: rowlock.v1.LimitSetting.queue_rules:type_name -> rowlock.v1.QueueRules
+	21,  // 40: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	24,  // 41: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	50,  // 42: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	65,  // 43: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	66,  // 44: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	67,  // 45: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	67,  // 46: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 47: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	68,  // 48: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	67,  // 49: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	67,  // 50: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	69,  // 51: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	67,  // 52: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	67,  // 53: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	70,  // 54: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	67,  // 55: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	67,  // 56: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	30,  // 57: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	63,  // 58: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	68,  // 59: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	71,  // 60: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	72,  // 61: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	30,  // 62: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	68,  // 63: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	67,  // 64: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	54,  // 65: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	60,  // 66: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	60,  // 67: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	73,  // 68: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	38,  // 69: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	53,  // 70: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	54,  // 71: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	55,  // 72: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	54,  // 73: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	41,  // 74: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	42,  // 75: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	51,  // 76: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	54,  // 77: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 78: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	5,   // 79: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	8,   // 80: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	43,  // 81: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	10,  // 82: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	37,  // 83: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	12,  // 84: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	33,  // 85: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	35,  // 86: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	31,  // 87: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	14,  // 88: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	16,  // 89: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	20,  // 90: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	23,  // 91: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	26,  // 92: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	28,  // 93: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	18,  // 94: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	8,   // 95: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	45,  // 96: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	55,  // 97: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	74,  // 98: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	47,  // 99: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	48,  // 100: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	49,  // 101: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	55,  // 102: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	54,  // 103: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	54,  // 104: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	54,  // 105: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	74,  // 106: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	74,  // 107: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	4,   // 108: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	7,   // 109: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	9,   // 110: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	44,  // 111: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	11,  // 112: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	39,  // 113: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	13,  // 114: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	34,  // 115: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	36,  // 116: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	32,  // 117: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	15,  // 118: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	17,  // 119: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	22,  // 120: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	25,  // 121: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	27,  // 122: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	29,  // 123: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	19,  // 124: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	58,  // 125: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 126: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	5,   // 127: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	8,   // 128: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	10,  // 129: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	12,  // 130: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	14,  // 131: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	16,  // 132: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	20,  // 133: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	23,  // 134: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	26,  // 135: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	28,  // 136: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	18,  // 137: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	31,  // 138: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	33,  // 139: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	37,  // 140: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	35,  // 141: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	40,  // 142: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	4,   // 143: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	7,   // 144: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	9,   // 145: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	11,  // 146: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	13,  // 147: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	15,  // 148: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	17,  // 149: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	22,  // 150: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	25,  // 151: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	27,  // 152: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	29,  // 153: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	19,  // 154: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	32,  // 155: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	34,  // 156: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	39,  // 157: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	36,  // 158: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	46,  // 159: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	143, // [143:160] is the sub-list for method output_type
+	126, // [126:143] is the sub-list for method input_type
+	126, // [126:126] is the sub-list for extension type_name
+	126, // [126:126] is the sub-list for extension extendee
+	0,   // [0:126] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -5583,6 +5667,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SetLimitRequest_UnsetLimit)(nil),
 		(*SetLimitRequest_Rate)(nil),
 		(*SetLimitRequest_UnsetRate)(nil),
+		(*SetLimitRequest_QueueRules)(nil),
+		(*SetLimitRequest_UnsetQueueRules)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),

@@ -78,7 +78,7 @@ type LockServiceClient interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
-	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+	// Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
 	// transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
 	// the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
 	// under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -413,7 +413,7 @@ type LockServiceServer interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
-	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+	// Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
 	// transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
 	// the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
 	// under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another

@@ -1,4 +1,4 @@
-// Limits and rates by pattern. One transaction changes the rule and grants what it makes room for at the first few hundred locks
+// Settings by pattern. One transaction changes the rule and grants what it makes room for at the first few hundred locks
 // with waiters; further transactions do the rest. A transaction that changes a rule holds rows that every wait and
 // every new name needs, so it waits for no lock's rows. If another transaction holds some, one transaction changes only
 // the rule, and advances bring the locks up to date one by one.
@@ -7,15 +7,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../../core/command.ts";
 import {
   effectiveLimit,
-  type LimitAndRate,
   type LimitRule,
   limitUnder,
-  type NewSetting,
+  type NewSettings,
+  NO_SETTINGS,
   patternOf,
+  queueRulesUnder,
   rateUnder,
+  withSet,
 } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
-import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
+import { byOf, type NotedChange, settingsText } from "../../core/noted-change.ts";
 import { RowsNeeded } from "../../core/pools.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
@@ -43,7 +45,7 @@ import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
   readonly prefix: string;
-  readonly set: NewSetting;
+  readonly set: NewSettings;
   /**
    * The guard row of the pool with this prefix. The rule then says of the pool what this row says when the rule is written: an
    * earlier call may be overtaken by a later one in between. Unset: what the rule says of a pool stays as it is.
@@ -112,8 +114,6 @@ export async function changePoolOfRule(
   return await withAttempts(() => options.rulesInForce.everywhereAfter(changedAfter), options.observer);
 }
 
-const UNSET: LimitAndRate = { limit: null, rate: null };
-
 /** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
 class ChangingRule {
   readonly #change: RuleChange;
@@ -147,12 +147,12 @@ class ChangingRule {
       this.#answer = { kind: "version_mismatch", version };
       return undefined;
     }
-    const { limit = now?.limit ?? null, rate = now?.rate ?? null } = set;
     this.changedAfter = rulesRevision;
     const ofPool = { poolId: now?.poolId ?? null };
-    const rule = { prefix, limit, rate, version: version + 1n, reason, changeMark: this.#mark, ...ofPool };
+    const settings = withSet(now ?? NO_SETTINGS, set);
+    const rule = { prefix, ...settings, version: version + 1n, reason, changeMark: this.#mark, ...ofPool };
     this.#answer = rule;
-    const [from, to] = [limitText(now ?? UNSET), limitText(rule)];
+    const [from, to] = [settingsText(now ?? NO_SETTINGS), settingsText(rule)];
     const target = patternOf(rule);
     const note: NotedChange = { kind: "limit", target, isPattern: true, by: byOf(caller), from, to, reason };
     return { rule, noted: [note] };
@@ -168,7 +168,7 @@ class ChangingRule {
     const isSet = row !== undefined && (row.limit !== null || row.rate !== null);
     const known = now?.poolId ?? null;
     const { prefix } = this.#change;
-    const rule = now ?? { prefix, ...UNSET, version: 0n, reason: "", changeMark: 0n };
+    const rule = now ?? { prefix, ...NO_SETTINGS, version: 0n, reason: "", changeMark: 0n };
     this.#answer = rule;
     // Somebody else has written the same, or the pool was made again since, with another row.
     if (isSet ? known === poolId : known !== poolId) {
@@ -280,5 +280,16 @@ async function describe(
   const { version } = rule;
   const limit = rule.limit ?? limitUnder(rule.prefix, limitRules);
   const rate = rule.rate ?? rateUnder(rule.prefix, limitRules);
-  return { kind: "limit_rule", limit, rate, version, heldPermits, waiting, draining, serversBehind };
+  const queueRules = rule.queueRules ?? queueRulesUnder(rule.prefix, limitRules);
+  return {
+    kind: "limit_rule",
+    limit,
+    rate,
+    queueRules,
+    version,
+    heldPermits,
+    waiting,
+    draining,
+    serversBehind,
+  };
 }

@@ -7,7 +7,7 @@ import { type Claim, isEntering, keyText, type Member, sameSecret } from "../../
 import type { Caller, Place } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, effectiveRate, type LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import { limitOf } from "../../core/noted-change.ts";
+import { settingsOf } from "../../core/noted-change.ts";
 import { longestPlace } from "../../core/sets.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import type { Waiter } from "../answers.ts";
@@ -210,9 +210,9 @@ async function limitSetOf(
     ({ kind, isPattern, from, to }) =>
       kind === "limit" &&
       isPattern === isOfPattern &&
-      (from === to || limitOf(from).limit !== limitOf(to).limit),
+      (from === to || settingsOf(from).limit !== settingsOf(to).limit),
   );
-  return last && limitOf(last.to).limit === limit ? last : null;
+  return last && settingsOf(last.to).limit === limit ? last : null;
 }
 
 /** A transaction that holds the rows now and for longer than decisions do. `forMs`: how long commands have waited. */

@@ -5,7 +5,13 @@
 import { setImmediate as anotherTick } from "node:timers/promises";
 import { partsOf, SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
-import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
+import {
+  effectiveLimit,
+  effectiveQueueRules,
+  effectiveRate,
+  type LimitRule,
+  patternOf,
+} from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import { availableNow } from "../../core/rate.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
@@ -130,8 +136,8 @@ async function* limitSettings(
   }
   const afterName = after?.kind === "name" ? after.target : null;
   for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" }, isSeen)) {
-    for (const { name, limit, rate, limitVersion, limitReason } of locks)
-      yield { kind: "name", target: name, limit, rate, version: limitVersion, reason: limitReason };
+    for (const { name, limit, rate, queueRules, limitVersion: version, limitReason: reason } of locks)
+      yield { kind: "name", target: name, limit, rate, queueRules, version, reason };
   }
 }
 
@@ -146,16 +152,16 @@ function rulesAfter(rules: readonly LimitRule[], prefix: string, after: string |
 
 function patterns(rules: readonly LimitRule[], prefix: string, after: string | null): LimitSetting[] {
   return rulesAfter(rules, prefix, after).flatMap((rule) => {
-    const { limit, rate, version, reason } = rule;
-    if (limit === null && rate === null) return [];
-    return [{ kind: "pattern", target: patternOf(rule), limit, rate, version, reason }];
+    const { limit, rate, queueRules, version, reason } = rule;
+    if (limit === null && rate === null && queueRules === null) return [];
+    return [{ kind: "pattern", target: patternOf(rule), limit, rate, queueRules, version, reason }];
   });
 }
 
 function poolSetting({ limit, rate, use }: PoolView): LimitSetting {
   const { pattern, version, reason } = limit;
   const ofLimit = Number.isFinite(limit.limit) ? limit.limit : null;
-  return { kind: "pool", target: pattern, limit: ofLimit, rate, version, reason, use };
+  return { kind: "pool", target: pattern, limit: ofLimit, rate, queueRules: null, version, reason, use };
 }
 
 async function* listed(store: Source, query: LocksQuery) {
@@ -174,6 +180,7 @@ function described(view: LockView, rules: readonly LimitRule[], nowUs: number): 
     ...view,
     limit: effectiveLimit(lock, rules),
     rate: rate && { ...rate, available: available ?? 0 },
+    queueRules: effectiveQueueRules(lock, rules),
     ...(lock.entering > 0 && { poolPatterns: poolPatterns(rules) }),
   };
 }
@@ -193,6 +200,7 @@ function unused(name: string): Lock {
     name,
     limit: null,
     rate: null,
+    queueRules: null,
     limitVersion: 0n,
     limitReason: "",
     rateUntilUs: 0,

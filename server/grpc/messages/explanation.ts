@@ -20,6 +20,7 @@ export function explanationMessage(
       lock: { ...lock, record: null },
       limit,
       rate: null,
+      queueRules: null,
       holders: [],
       waiters: [],
     }),

@@ -24,10 +24,11 @@ import {
   type Mode,
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
+import type { EffectiveLimit, EffectiveQueueRules, EffectiveRate } from "../../core/limit.ts";
 import { isDraining, type LastRun, type LockRecord, totalHeld, waiterCount } from "../../core/lock.ts";
-import { limitOf, releasedOf } from "../../core/noted-change.ts";
+import { releasedOf, settingsOf } from "../../core/noted-change.ts";
 import { waitsAt } from "../../core/pools.ts";
+import type { QueueRules, WhenFull } from "../../core/queue-rules.ts";
 import type { Rate } from "../../core/rate.ts";
 import type { LimitSetting, PoolView, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
@@ -204,9 +205,13 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): p
     ...(endReason !== null && { reason: END_REASONS[endReason] }),
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
     // Of several locks, the one because of which it ended.
-    ...(endReason === "force_released" ? { endedBy } : { lockName: endedBy }),
+    ...(isEndedBySomebody(endReason) ? { endedBy } : { lockName: endedBy }),
     ...(endReason === "status_mismatch" ? { status: endNote } : { note: endNote }),
   });
+}
+
+function isEndedBySomebody(reason: EndReason | null): boolean {
+  return reason === "force_released" || reason === "superseded";
 }
 
 export function changeMessage(change: KeptChange): pb.Change {
@@ -248,12 +253,14 @@ function whatChanged({ kind, target, from, to }: KeptChange): What {
 }
 
 function limitChangeOf(from: string, to: string): MessageInitShape<typeof pb.LimitChangeSchema> {
-  const [before, after] = [limitOf(from), limitOf(to)];
+  const [before, after] = [settingsOf(from), settingsOf(to)];
   return {
     ...(before.limit !== null && { from: before.limit }),
     ...(after.limit !== null && { to: after.limit }),
     ...(before.rate && { rateFrom: rateMessage(before.rate) }),
     ...(after.rate && { rateTo: rateMessage(after.rate) }),
+    ...(before.queueRules && { queueRulesFrom: queueRulesMessage(before.queueRules) }),
+    ...(after.queueRules && { queueRulesTo: queueRulesMessage(after.queueRules) }),
   };
 }
 
@@ -262,12 +269,13 @@ function keptRecord(text: string): pb.LockRecord {
 }
 
 export function limitSettingMessage(setting: LimitSetting): service.LimitSetting {
-  const { kind, target, limit, rate, version, reason, use } = setting;
+  const { kind, target, limit, rate, queueRules, version, reason, use } = setting;
   return create(service.LimitSettingSchema, {
     target: { case: kind, value: target },
     limit: limit ?? 0,
     ...{ version, reason, rateOnly: limit === null },
     ...(rate && { rate: rateMessage(rate) }),
+    ...(queueRules && { queueRules: queueRulesMessage(queueRules) }),
     ...(use && { use }),
   });
 }
@@ -283,7 +291,7 @@ export function poolMessage({ limit, rate, use }: PoolView): pb.PoolInForce {
 }
 
 export function lockMessage(view: ViewedLock): pb.Lock {
-  const { lock, limit, rate, holders, waiters, pools = [], poolPatterns } = view;
+  const { lock, limit, rate, queueRules, holders, waiters, pools = [], poolPatterns } = view;
   const poolOf = (claim: Claim) => poolPatterns?.get(waitsAt(claim) ?? 0n) ?? "";
   return create(pb.LockSchema, {
     name: lock.name,
@@ -297,6 +305,7 @@ export function lockMessage(view: ViewedLock): pb.Lock {
     waiters: waiters.map((claim) => claimMessage(claim, lock.name, poolOf(claim))),
     ...(lock.record && { record: recordMessage(lock.record) }),
     ...(rate && { rate: rateInForceMessage(rate, rate.available) }),
+    ...(queueRules && { queueRules: queueRulesInForceMessage(queueRules) }),
     pools: pools.map(poolMessage),
   });
 }
@@ -310,6 +319,21 @@ export function rateInForceMessage(rate: EffectiveRate, available = 0): pb.RateI
   const { source, pattern, version, reason } = rate;
   const shown = { source: SOURCES[source], pattern, version, reason, available };
   return create(pb.RateInForceSchema, { rate: rateMessage(rate), ...shown });
+}
+
+const WHEN_FULL: Readonly<Record<WhenFull, pb.WhenFull>> = {
+  refuse: pb.WhenFull.REFUSE,
+  end_longest_waiting: pb.WhenFull.END_LONGEST_WAITING,
+};
+
+export function queueRulesMessage({ waitingMax, whenFull }: QueueRules): pb.QueueRules {
+  return create(pb.QueueRulesSchema, { waitingMax, whenFull: WHEN_FULL[whenFull] });
+}
+
+export function queueRulesInForceMessage(rules: EffectiveQueueRules): pb.QueueRulesInForce {
+  const { source, pattern, version, reason } = rules;
+  const shown = { source: SOURCES[source], pattern, version, reason };
+  return create(pb.QueueRulesInForceSchema, { rules: queueRulesMessage(rules), ...shown });
 }
 
 export function limitMessage(limit: EffectiveLimit): pb.Limit {
@@ -355,6 +379,7 @@ export const END_REASONS: Readonly<Record<EndReason, pb.EndReason>> = {
   exhausted: pb.EndReason.EXHAUSTED,
   status_mismatch: pb.EndReason.STATUS_MISMATCH,
   spent: pb.EndReason.SPENT,
+  superseded: pb.EndReason.SUPERSEDED,
 };
 
 const SECOND_US = 1_000_000;

@@ -6,7 +6,7 @@ import { type ClaimEnd, type Refusal, RefusalReason, RefusalSchema } from "#prot
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
-import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
+import type { EffectiveLimit, EffectiveQueueRules, EffectiveRate } from "../../core/limit.ts";
 import { rateText as textOfRate } from "../../core/rate.ts";
 import * as messages from "./messages.ts";
 
@@ -28,10 +28,11 @@ export function refusedMessage(
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const { rate, at } = refused;
+  const { rate, queueRules, at } = refused;
   const lockName = at?.lockName ?? firstName;
   const isByPool = refused.limit.source === "pool" && Number.isFinite(refused.limit.limit);
-  const byLimit = isByPool || refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
+  const byLimit =
+    isByPool || refused.reason === "paused" || (refused.reason === "never_fits" && !rate && !queueRules);
   return create(RefusalSchema, {
     reason: REASONS[refused.reason],
     message: refusedText(lockName, refused, permits, holders),
@@ -40,6 +41,7 @@ export function refusedMessage(
     ...shownHolders(lockName, holders, refused.forUs),
     ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
     ...(rate && { rate: messages.rateInForceMessage(rate) }),
+    ...(queueRules && { queueRules: messages.queueRulesInForceMessage(queueRules) }),
   });
 }
 
@@ -87,7 +89,7 @@ function shownHolders(lockName: string, holders: Holders | null, forUs?: number)
 
 function refusedText(
   lockName: string,
-  { reason, limit, rate, forUs, status, at }: OutcomeNamed<"refused">,
+  { reason, limit, rate, queueRules, forUs, status, at }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -105,8 +107,11 @@ function refusedText(
       );
     case "queue_full":
       if (limit.source === "pool") return `The queue of ${poolText(limit)} is full. Try again later.`;
+      if (queueRules) return `The queue of ${name} is full: ${fullText(queueRules)}`;
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits": {
+      if (queueRules)
+        return `No request for several locks may wait for ${name}, because its queue rules end the longest waiting${byText(queueRules)}. Ask for it alone.`;
       // A pool counts the permits of all of the locks under it.
       const ofWhat = at && limit.source === "pool" ? "" : ` of ${name}`;
       return `${permits} permits${ofWhat} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
@@ -142,6 +147,17 @@ function rateText(rate: EffectiveRate | undefined): string {
   const by = rate.pattern === "" ? "" : ` by the ${what} ${quoted(rate.pattern)}`;
   const why = rate.reason === "" ? "" : ` (reason: ${rate.reason})`;
   return `a rate of ${textOfRate(rate)}${by}${why}`;
+}
+
+function fullText(queueRules: EffectiveQueueRules): string {
+  const most = `at most ${queueRules.waitingMax} may wait${byText(queueRules)}`;
+  if (queueRules.whenFull === "refuse") return `${most}. Try again later.`;
+  return `${most}, and the longest waiting is another principal's, which takes the right supersede. Try again later.`;
+}
+
+function byText({ pattern, reason }: Pick<EffectiveQueueRules, "pattern" | "reason">): string {
+  const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
+  return `${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
 }
 
 function burstText(rate: EffectiveRate): string {
@@ -198,6 +214,8 @@ function endedText(claim: Claim, reason: EndReason, limit: EffectiveLimit | null
       return "the lock had no attempts left when its turn came.";
     case "spent":
       return "it was granted, and took what it asked for.";
+    case "superseded":
+      return "a newer request took the place in the queue, as the lock's queue rules say.";
     case "status_mismatch":
       return `the lock had the status ${quoted(claim.endNote)} when its turn came, which is none of those wanted.`;
   }

@@ -108,8 +108,13 @@ export async function refusalOf(
   const at = outcome.at ?? answer;
   const known = outcome.holders && { nowUs, claims: outcome.holders };
   const holders = await holdersFor(engine, at, outcome.reason, call, known);
-  const { limit, rate } = outcome;
-  const shown = { ...outcome, limit: shownLimit(call, limit), ...(rate && { rate: shownLimit(call, rate) }) };
+  const { limit, rate, queueRules } = outcome;
+  const shown = {
+    ...outcome,
+    limit: shownLimit(call, limit),
+    ...(rate && { rate: shownLimit(call, rate) }),
+    ...(queueRules && { queueRules: shownLimit(call, queueRules) }),
+  };
   return refusedMessage(lockName, shown, ask ? permitsRefused(ask, outcome) : 0, holders);
 }
 

@@ -1,10 +1,19 @@
 // SetLimit, UpdateRecord, DeleteRecord and ForceRelease: what operators and schedulers change.
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { WhenFull } from "#proto/rowlock/v1/lock_pb.js";
 import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
-import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX, POOL_BYTES_MAX } from "../../core/bounds.ts";
+import {
+  DELAY_US_MAX,
+  NAME_BYTES_MAX,
+  PERMITS_MAX,
+  POOL_BYTES_MAX,
+  WAITING_MAX_MAX,
+} from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
+import type { NewSettings } from "../../core/limit.ts";
 import { isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
+import type { QueueRules } from "../../core/queue-rules.ts";
 import { backInUs, type Rate } from "../../core/rate.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -18,7 +27,7 @@ import {
   unknownLock,
   versionMismatch,
 } from "../messages/call-error.ts";
-import { claimMessage, rateMessage, recordMessage } from "../messages/messages.ts";
+import { claimMessage, queueRulesMessage, rateMessage, recordMessage } from "../messages/messages.ts";
 import { type Check, DELAY, NANOS_MAX, PER } from "./fields.ts";
 
 /** Has a command of the call decided, in its turn. */
@@ -39,10 +48,11 @@ export async function setLimit(context: MethodContext, { target, ...asked }: Che
   }
   const outcome = await decided(context, call, { verb: "set_limit", name: target.name, ...asked });
   if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
-  const { lock, version, rate } = outcome;
+  const { lock, version, rate, queueRules } = outcome;
   const { limit } = outcome.limit;
   return {
     ...{ limit, version, draining: isDraining(lock, limit), ...(rate && { rate: rateMessage(rate) }) },
+    ...(queueRules && { queueRules: queueRulesMessage(queueRules) }),
     ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(waiterCount(lock)) },
   };
 }
@@ -50,16 +60,20 @@ export async function setLimit(context: MethodContext, { target, ...asked }: Che
 async function setForPattern(
   { engine }: MethodContext,
   prefix: string,
-  { limit, rate, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
+  { limit, rate, queueRules, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
   call: Call,
 ) {
+  const set = { limit, rate, queueRules };
   const answer = await admitted(call.client.admission, call, () =>
-    engine.setLimitRule(prefix, { limit, rate }, expectedVersion, reason, call),
+    engine.setLimitRule(prefix, set, expectedVersion, reason, call),
   );
   if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
-  const { kind: _, heldPermits, waiting, rate: inForce, ...said } = answer;
-  const ofRate = inForce && { rate: rateMessage(inForce) };
-  return { ...said, ...ofRate, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
+  const { kind: _, heldPermits, waiting, rate: rateInForce, queueRules: rulesInForce, ...said } = answer;
+  const inForce = {
+    ...(rateInForce && { rate: rateMessage(rateInForce) }),
+    ...(rulesInForce && { queueRules: queueRulesMessage(rulesInForce) }),
+  };
+  return { ...said, ...inForce, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
 }
 
 async function setForPool(
@@ -88,21 +102,24 @@ type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "pattern" | "pool"; readonly prefix: string };
 
-interface CheckedSetLimit extends Pick<SetLimit, "limit" | "rate" | "expectedVersion" | "reason"> {
+interface CheckedSetLimit extends NewSettings, Pick<SetLimit, "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
 }
 
 export function checkSetLimit(message: service.SetLimitRequest, check: Check): CheckedSetLimit {
-  const { newLimit, newRate } = message;
-  if (newLimit.case === undefined && newRate.case === undefined)
+  const { newLimit, newRate, newQueueRules } = message;
+  if ([newLimit, newRate, newQueueRules].every((set) => set.case === undefined))
     check.add(
       "limit",
-      "or another field must be set: unset_limit, rate, unset_rate (a limit of 0 pauses the lock)",
+      "or another field must be set: unset_limit, rate, unset_rate, queue_rules, unset_queue_rules (a limit of 0 pauses the lock)",
     );
+  if (message.target.case === "pool" && newQueueRules.case !== undefined)
+    check.add("queue_rules", "cannot be set for a pool: set them for the pattern, where each name has them");
   return {
     target: checkTarget(message.target, check),
     limit: checkLimit(message, check),
     rate: checkRate(message, check),
+    queueRules: checkQueueRules(message, check),
     expectedVersion: message.expectedVersion,
     reason: check.reason(message.reason, false),
   };
@@ -168,6 +185,27 @@ function checkRate({ newRate }: service.SetLimitRequest, check: Check): Rate | n
     ofRate.add("burst", "is too large: a whole burst must come back within 10 years");
   return rate;
 }
+
+/** undefined: the request leaves them alone. */
+function checkQueueRules(
+  { newQueueRules }: service.SetLimitRequest,
+  check: Check,
+): QueueRules | null | undefined {
+  if (newQueueRules.case !== "queueRules") return newQueueRules.case === undefined ? undefined : null;
+  const { waitingMax, whenFull } = newQueueRules.value;
+  const ofQueue = check.within("queue_rules");
+  if (waitingMax < 1 || waitingMax > WAITING_MAX_MAX)
+    ofQueue.add("waiting_max", `is ${waitingMax}; use 1 to ${WAITING_MAX_MAX}`);
+  const known = WHEN_FULL[whenFull];
+  if (!known) ofQueue.add("when_full", `is ${whenFull}, which this server does not know`);
+  return { waitingMax, whenFull: known ?? "refuse" };
+}
+
+const WHEN_FULL: Readonly<Record<number, QueueRules["whenFull"]>> = {
+  [WhenFull.UNSPECIFIED]: "refuse",
+  [WhenFull.REFUSE]: "refuse",
+  [WhenFull.END_LONGEST_WAITING]: "end_longest_waiting",
+};
 
 /** Throws VERSION_MISMATCH, or OVERLOADED for one record more than the quota of its caller. */
 export async function updateRecord(context: MethodContext, update: CheckedUpdateRecord, call: Call) {

@@ -51,7 +51,9 @@ const listOf = (which: string) => `SELECT ${LOCK_LIST} FROM ${IN_RANGE} ${which}
 const LISTS = {
   all: listOf(""),
   busy: listOf("AND (l.holders > 0 OR l.waiting > 0)"),
-  limited: listOf("AND (l.limit_value IS NOT NULL OR l.rate_permits IS NOT NULL)"),
+  limited: listOf(
+    "AND (l.limit_value IS NOT NULL OR l.rate_permits IS NOT NULL OR l.queue_rules IS NOT NULL)",
+  ),
 };
 const LAST_SCANNED = `SELECT l.name FROM ${IN_RANGE} ORDER BY l.name LIMIT 1 OFFSET :skipped`;
 // Starts from the waiting claims, because most guard rows may be idle.

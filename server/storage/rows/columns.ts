@@ -34,6 +34,7 @@ export const LOCK_WRITTEN_COLUMNS = [
   "entering",
   "entering_permits",
   "counting",
+  "queue_rules",
 ] as const;
 
 /** The others of these. */
@@ -187,6 +188,7 @@ export const RULE_COLUMNS = [
   "reason",
   "change_mark",
   "pool_id",
+  "queue_rules",
 ] as const;
 
 export const RULE_LIST = RULE_COLUMNS.join(", ");
@@ -195,7 +197,7 @@ export const LEVEL_MIN_LIST = "level_min, level_min_by";
 
 /**
  * The condition for guard rows that may be removed, apart from their age, and from `rate_until`, which must be as old: no
- * claim, live or ended, no record, and a limit and a rate that were never set. If it was set and removed, the row stays, because its version must keep rising for a
+ * claim, live or ended, no record, and settings that were never set. If it was set and removed, the row stays, because its version must keep rising for a
  * compare-and-set to work. A guard row that `resolve` creates has the present time as `decided_at`, so that it is not
  * removed before its first use.
  */

@@ -6,6 +6,7 @@ import { type Claim, type ClaimKey, fromBase36, type Level, type Member, roomOf 
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
+import { type QueueRules, queueRulesOf } from "../../core/queue-rules.ts";
 import type { Rate } from "../../core/rate.ts";
 import type { PoolWaiter } from "../../core/rows.ts";
 import type { LoadPlan } from "../store.ts";
@@ -41,8 +42,13 @@ export function countersFromRow(row: Row): Counters {
     entering: Number(row[22]),
     enteringPermits: Number(row[23]),
     counting: bigintOrNull(row[24]),
-    firstHolder: bigintOrNull(row[25]),
+    queueRules: queueRulesFrom(row[25]),
+    firstHolder: bigintOrNull(row[26]),
   };
+}
+
+function queueRulesFrom(text: Column): QueueRules | null {
+  return text === null || text === undefined ? null : queueRulesOf(textOf(text));
 }
 
 function rateOf(permits: Column, perUs: Column, burst: Column): Rate | null {
@@ -194,11 +200,12 @@ export function poolWaiterFromRow([
 
 /** A row of RULE_LIST. */
 export function limitRuleFromRow(row: Row): LimitRule {
-  const [prefix, limit, permits, perUs, burst, version, reason, changeMark, poolId] = row;
+  const [prefix, limit, permits, perUs, burst, version, reason, changeMark, poolId, queueRules] = row;
   return {
     prefix: textOf(prefix),
     limit: numberOrNull(limit),
     rate: rateOf(permits, perUs, burst),
+    queueRules: queueRulesFrom(queueRules),
     version: bigintOf(version),
     reason: textOf(reason),
     changeMark: bigintOf(changeMark),

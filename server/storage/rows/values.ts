@@ -17,6 +17,7 @@ import {
 } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import { freeSinceUs, type LastRun, type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
+import { type QueueRules, queueRulesText, sameQueueRules } from "../../core/queue-rules.ts";
 import { type Rate, sameRate } from "../../core/rate.ts";
 
 export type Value = number | bigint | Buffer | null;
@@ -40,6 +41,7 @@ const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   exhausted: 8,
   status_mismatch: 9,
   spent: 10,
+  superseded: 11,
 };
 
 export const STATES = wordsOf(STATE_CODES);
@@ -113,7 +115,12 @@ export function seldomValues(lock: Lock): Value[] {
     lock.entering,
     lock.enteringPermits,
     lock.counting,
+    queueRulesValue(lock.queueRules),
   ];
+}
+
+function queueRulesValue(rules: QueueRules | null): Value {
+  return rules && bytesOf(queueRulesText(rules));
 }
 
 const NO_RATE: readonly Value[] = [null, null, null];
@@ -124,8 +131,9 @@ function rateValues(rate: Rate | null): readonly Value[] {
 
 /** Values for RULE_COLUMNS. */
 export function ruleValues(rule: LimitRule): Value[] {
-  const { prefix, limit, rate, version, reason, changeMark, poolId = null } = rule;
-  return [bytesOf(prefix), limit, ...rateValues(rate), version, bytesOf(reason), changeMark, poolId];
+  const { prefix, limit, rate, version, reason, changeMark, poolId = null, queueRules } = rule;
+  const ofPattern = [bytesOf(prefix), limit, ...rateValues(rate), version, bytesOf(reason), changeMark];
+  return [...ofPattern, poolId, queueRulesValue(queueRules)];
 }
 
 export function sameSeldom(a: Lock, b: Lock): boolean {
@@ -141,6 +149,7 @@ export function sameSeldom(a: Lock, b: Lock): boolean {
     a.entering === b.entering &&
     a.enteringPermits === b.enteringPermits &&
     a.counting === b.counting &&
+    sameQueueRules(a.queueRules, b.queueRules) &&
     sameRate(a.rate, b.rate)
   );
 }

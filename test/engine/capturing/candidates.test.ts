@@ -27,7 +27,15 @@ class Rows extends FreeIndex {
   }
 
   pause(prefix: string): void {
-    this.rules.push({ prefix, limit: 0, rate: null, version: 1n, reason: "", changeMark: 0n });
+    this.rules.push({
+      prefix,
+      limit: 0,
+      rate: null,
+      queueRules: null,
+      version: 1n,
+      reason: "",
+      changeMark: 0n,
+    });
   }
 
   readonly store: CandidateStore = {
@@ -225,8 +233,24 @@ test("limits of 0 let the search skip a lock with its own limit of 0, and one th
   const rows = new Rows();
   for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
   Object.assign(rows.locks[1] ?? {}, { limit: 0 });
-  rows.rules.push({ prefix: "b/", limit: 2, rate: null, version: 1n, reason: "", changeMark: 0n });
-  rows.rules.push({ prefix: "u/", limit: null, rate: null, version: 1n, reason: "", changeMark: 0n });
+  rows.rules.push({
+    prefix: "b/",
+    limit: 2,
+    rate: null,
+    queueRules: null,
+    version: 1n,
+    reason: "",
+    changeMark: 0n,
+  });
+  rows.rules.push({
+    prefix: "u/",
+    limit: null,
+    rate: null,
+    queueRules: null,
+    version: 1n,
+    reason: "",
+    changeMark: 0n,
+  });
   const taking: Taking = new Set();
   const candidates = search(rows, "", null, taking);
   expect(await candidates.paused()).toBe(false);

@@ -181,7 +181,15 @@ describe("a capture that is refused", () => {
 
   test("by a pattern skips the pattern's names from then on, as does the next one", async () => {
     const { capture, rules, wanted } = scene(3, (name) => (name === "t/10000" ? refused("paused") : HELD));
-    rules.push({ prefix: "t/1", limit: 0, rate: null, version: 1n, reason: "", changeMark: 0n });
+    rules.push({
+      prefix: "t/1",
+      limit: 0,
+      rate: null,
+      queueRules: null,
+      version: 1n,
+      reason: "",
+      changeMark: 0n,
+    });
     await capture();
     await capture();
     const paused = [{ prefix: "t/1", except: [] }];

@@ -17,7 +17,14 @@ test(`a pattern pauses the names whose limit in force is 0 (seed ${seed})`, () =
   fc.assert(
     fc.property(rules, text, text, fc.constantFrom(null, null, 2), (given, prefix, rest, limit) => {
       const all = given.map(
-        (rule): LimitRule => ({ ...rule, rate: null, version: 1n, reason: "", changeMark: 0n }),
+        (rule): LimitRule => ({
+          ...rule,
+          rate: null,
+          queueRules: null,
+          version: 1n,
+          reason: "",
+          changeMark: 0n,
+        }),
       );
       const name = prefix + rest;
       const lock = { name, limit, limitVersion: 0n, limitReason: "" };

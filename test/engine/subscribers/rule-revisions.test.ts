@@ -9,7 +9,7 @@ import { RuleRevisions, type WaitersOptions } from "../../../server/engine/subsc
 import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
-  return { prefix, limit, rate: null, version, reason: "", changeMark: 0n };
+  return { prefix, limit, rate: null, queueRules: null, version, reason: "", changeMark: 0n };
 };
 
 /** Two locks with one waiter each; this server has decided about both by the rules. */

@@ -224,7 +224,9 @@ test("a changed limit rule reaches everybody within a tick", async () => {
   await pass(3 * TICK_MS);
   const { attempts } = capturing.state;
   watching.sent.length = 0;
-  stage.database.rules = [{ prefix: "t/", limit: 2, rate: null, version: 1n, reason: "", changeMark: 0n }];
+  stage.database.rules = [
+    { prefix: "t/", limit: 2, rate: null, queueRules: null, version: 1n, reason: "", changeMark: 0n },
+  ];
   stage.database.rulesRevision = 2n;
   await pass(TICK_MS);
   expect(stage.advanced).toEqual([LOCK]);

@@ -17,7 +17,7 @@ afterEach(() => void vi.useRealTimers());
 
 const PREFIX = "lock ";
 const theirs = (limit: number, version: bigint) => ({
-  ...{ prefix: PREFIX, limit, rate: null, version, reason: "Theirs.", changeMark: 77n },
+  ...{ prefix: PREFIX, limit, rate: null, queueRules: null, version, reason: "Theirs.", changeMark: 77n },
 });
 
 function scene() {

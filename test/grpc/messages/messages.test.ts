@@ -101,7 +101,14 @@ describe("the public part", () => {
       toBinary(ClaimSchema, claimMessage(claim(), "a")),
       toBinary(
         LockSchema,
-        lockMessage({ lock: LOCK, limit, rate: null, holders: [claim()], waiters: [waiter] }),
+        lockMessage({
+          lock: LOCK,
+          limit,
+          rate: null,
+          queueRules: null,
+          holders: [claim()],
+          waiters: [waiter],
+        }),
       ),
       toBinary(RefusalSchema, refusedMessage("a", busy(1), 1, holders)),
       toBinary(ClaimEndSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),

@@ -66,7 +66,15 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await transact(store, { rule: { prefix: "etl/", afterLockId: 0n } }, (loaded) => ({
         ...NO_CHANGES,
         locks: raised(loaded),
-        rule: { prefix: "etl/", limit: 2, rate: null, version: 1n, reason: "", changeMark: 0n },
+        rule: {
+          prefix: "etl/",
+          limit: 2,
+          rate: null,
+          queueRules: null,
+          version: 1n,
+          reason: "",
+          changeMark: 0n,
+        },
       }));
       const claims: Record<string, Wanted[]> = {
         mutex: [{ ...ENDED, fencingToken: 1n }, HELD, {}, { mode: "shared" }],
@@ -175,7 +183,15 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await limit(await lockId(store, "b"), 5);
       await addTo(store, "b", { ...HELD, permits: 5 });
       expect(await found()).toEqual(["warning over_limit"]);
-      const rule = { prefix: "", limit: 1, rate: null, version: 1n, reason: "", changeMark: 0n };
+      const rule = {
+        prefix: "",
+        limit: 1,
+        rate: null,
+        queueRules: null,
+        version: 1n,
+        reason: "",
+        changeMark: 0n,
+      };
       await transact(store, { rule: { prefix: "", afterLockId: 0n, rulesOnly: true } }, () => ({
         ...NO_CHANGES,
         rule,

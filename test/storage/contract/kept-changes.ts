@@ -93,7 +93,15 @@ export function contractOfKeptChanges(fresh: () => FreshStore): void {
 
     test("of limits by pattern are kept with the rule", async () => {
       const { store } = fresh();
-      const rule = { prefix: "etl/", limit: 3, rate: null, version: 1n, reason: "", changeMark: 5n };
+      const rule = {
+        prefix: "etl/",
+        limit: 3,
+        rate: null,
+        queueRules: null,
+        version: 1n,
+        reason: "",
+        changeMark: 5n,
+      };
       await transact(store, { rule: { prefix: "etl/", afterLockId: 0n, rulesOnly: true } }, () => ({
         ...{ ...NO_CHANGES, rule },
         noted: [{ ...CHANGE, target: "etl/*", isPattern: true }],

@@ -166,6 +166,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         name: "a",
         limit: null,
         rate: null,
+        queueRules: null,
         limitVersion: 0n,
         limitReason: "",
         rateUntilUs: 0,

@@ -23,6 +23,7 @@ const LIMIT_FOR_ETL: LimitRule = {
   prefix: "etl/",
   limit: 3,
   rate: null,
+  queueRules: null,
   version: 1n,
   reason: "nightly",
   changeMark: 0n,
@@ -41,17 +42,27 @@ export function contractOfRules(fresh: () => FreshStore): void {
   describe("limits by pattern", () => {
     test.for<LimitRule>([
       LIMIT_FOR_ETL,
-      { prefix: "", limit: 0, rate: null, version: BIG, reason: "", changeMark: BIG },
-      { prefix: "taken away", limit: null, rate: null, version: 2n, reason: "é".repeat(127), changeMark: 1n },
+      { prefix: "", limit: 0, rate: null, queueRules: null, version: BIG, reason: "", changeMark: BIG },
+      {
+        prefix: "taken away",
+        limit: null,
+        rate: null,
+        queueRules: null,
+        version: 2n,
+        reason: "é".repeat(127),
+        changeMark: 1n,
+      },
       {
         prefix: `${"🔒".repeat(63)}abc`,
         limit: 1_000_000,
         rate: null,
+        queueRules: { waitingMax: 1_000_000, whenFull: "end_longest_waiting" },
         version: 3n,
         reason: "r",
         changeMark: 0n,
       },
       { ...LIMIT_FOR_ETL, limit: null, rate: RATE },
+      { ...LIMIT_FOR_ETL, limit: null, queueRules: { waitingMax: 1, whenFull: "refuse" as const } },
       { ...LIMIT_FOR_ETL, rate: { permits: 1_000_000, perUs: Number.MAX_SAFE_INTEGER, burst: 1_000_000 } },
     ])("a rule is read as it was written, by everybody: $limit and $rate for $prefix", async (rule) => {
       const { store, other } = fresh();

@@ -429,7 +429,15 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await statementOf(plain, stage.address.database, "UPDATE rowlock_claim");
     await other.transact({ ...NO_PLAN, rule: { prefix: "haz", afterLockId: 0n } }, () => ({
       ...NO_CHANGES,
-      rule: { prefix: "haz", limit: 9, rate: null, version: 1n, reason: "", changeMark: 0n },
+      rule: {
+        prefix: "haz",
+        limit: 9,
+        rate: null,
+        queueRules: null,
+        version: 1n,
+        reason: "",
+        changeMark: 0n,
+      },
     }));
     await free();
     expect(await failed).toMatchObject({ kind: "transient", reason: "changed" });

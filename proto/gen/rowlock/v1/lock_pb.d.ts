@@ -679,6 +679,14 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
    * @generated from field: string lock_name = 8;
    */
   lockName: string;
+
+  /**
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   *
+   * @generated from field: rowlock.v1.QueueRulesInForce queue_rules = 9;
+   */
+  queueRules?: QueueRulesInForce | undefined;
 };
 
 /**
@@ -748,6 +756,14 @@ export declare type RefusalJson = {
    * @generated from field: string lock_name = 8;
    */
   lockName?: string;
+
+  /**
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   *
+   * @generated from field: rowlock.v1.QueueRulesInForce queue_rules = 9;
+   */
+  queueRules?: QueueRulesInForceJson;
 };
 
 /**
@@ -778,7 +794,7 @@ export declare type ClaimEnd = Message<"rowlock.v1.ClaimEnd"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    *
    * @generated from field: string ended_by = 3;
@@ -859,7 +875,7 @@ export declare type ClaimEndJson = {
   endedAt?: TimestampJson;
 
   /**
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    *
    * @generated from field: string ended_by = 3;
@@ -1428,6 +1444,20 @@ export declare type LimitChange = Message<"rowlock.v1.LimitChange"> & {
    * @generated from field: rowlock.v1.Rate rate_to = 4;
    */
   rateTo?: Rate | undefined;
+
+  /**
+   * Unset: no queue rules were set.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules_from = 5;
+   */
+  queueRulesFrom?: QueueRules | undefined;
+
+  /**
+   * Unset: no queue rules are set.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules_to = 6;
+   */
+  queueRulesTo?: QueueRules | undefined;
 };
 
 /**
@@ -1463,6 +1493,20 @@ export declare type LimitChangeJson = {
    * @generated from field: rowlock.v1.Rate rate_to = 4;
    */
   rateTo?: RateJson;
+
+  /**
+   * Unset: no queue rules were set.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules_from = 5;
+   */
+  queueRulesFrom?: QueueRulesJson;
+
+  /**
+   * Unset: no queue rules are set.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules_to = 6;
+   */
+  queueRulesTo?: QueueRulesJson;
 };
 
 /**
@@ -2660,7 +2704,7 @@ export declare type RateInForce = Message<"rowlock.v1.RateInForce"> & {
   pattern: string;
 
   /**
-   * The version of that setting, which a limit and a rate share.
+   * The version of that setting, which a limit, a rate and queue rules share.
    *
    * @generated from field: uint64 version = 4;
    */
@@ -2709,7 +2753,7 @@ export declare type RateInForceJson = {
   pattern?: string;
 
   /**
-   * The version of that setting, which a limit and a rate share.
+   * The version of that setting, which a limit, a rate and queue rules share.
    *
    * @generated from field: uint64 version = 4;
    */
@@ -2735,6 +2779,148 @@ export declare type RateInForceJson = {
  * Use `create(RateInForceSchema)` to create a new message.
  */
 export declare const RateInForceSchema: GenMessage<RateInForce, {jsonType: RateInForceJson}>;
+
+/**
+ * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
+ * allows (its setting queue_max), in order of arrival.
+ *
+ * @generated from message rowlock.v1.QueueRules
+ */
+export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
+  /**
+   * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
+   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+   *
+   * @generated from field: uint32 waiting_max = 1;
+   */
+  waitingMax: number;
+
+  /**
+   * What becomes of a request that comes when so many wait.
+   *
+   * @generated from field: rowlock.v1.WhenFull when_full = 2;
+   */
+  whenFull: WhenFull;
+};
+
+/**
+ * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
+ * allows (its setting queue_max), in order of arrival.
+ *
+ * @generated from message rowlock.v1.QueueRules
+ */
+export declare type QueueRulesJson = {
+  /**
+   * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
+   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+   *
+   * @generated from field: uint32 waiting_max = 1;
+   */
+  waitingMax?: number;
+
+  /**
+   * What becomes of a request that comes when so many wait.
+   *
+   * @generated from field: rowlock.v1.WhenFull when_full = 2;
+   */
+  whenFull?: WhenFullJson;
+};
+
+/**
+ * Describes the message rowlock.v1.QueueRules.
+ * Use `create(QueueRulesSchema)` to create a new message.
+ */
+export declare const QueueRulesSchema: GenMessage<QueueRules, {jsonType: QueueRulesJson}>;
+
+/**
+ * The queue rules of a lock, and where they come from.
+ *
+ * @generated from message rowlock.v1.QueueRulesInForce
+ */
+export declare type QueueRulesInForce = Message<"rowlock.v1.QueueRulesInForce"> & {
+  /**
+   * Their when_full is never unspecified.
+   *
+   * @generated from field: rowlock.v1.QueueRules rules = 1;
+   */
+  rules?: QueueRules | undefined;
+
+  /**
+   * Where they come from: a name or a pattern.
+   *
+   * @generated from field: rowlock.v1.LimitSource source = 2;
+   */
+  source: LimitSource;
+
+  /**
+   * As for Limit.pattern.
+   *
+   * @generated from field: string pattern = 3;
+   */
+  pattern: string;
+
+  /**
+   * The version of that setting, which a limit, a rate and queue rules share.
+   *
+   * @generated from field: uint64 version = 4;
+   */
+  version: bigint;
+
+  /**
+   * The reason that came with the last change of that setting.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * The queue rules of a lock, and where they come from.
+ *
+ * @generated from message rowlock.v1.QueueRulesInForce
+ */
+export declare type QueueRulesInForceJson = {
+  /**
+   * Their when_full is never unspecified.
+   *
+   * @generated from field: rowlock.v1.QueueRules rules = 1;
+   */
+  rules?: QueueRulesJson;
+
+  /**
+   * Where they come from: a name or a pattern.
+   *
+   * @generated from field: rowlock.v1.LimitSource source = 2;
+   */
+  source?: LimitSourceJson;
+
+  /**
+   * As for Limit.pattern.
+   *
+   * @generated from field: string pattern = 3;
+   */
+  pattern?: string;
+
+  /**
+   * The version of that setting, which a limit, a rate and queue rules share.
+   *
+   * @generated from field: uint64 version = 4;
+   */
+  version?: string;
+
+  /**
+   * The reason that came with the last change of that setting.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message rowlock.v1.QueueRulesInForce.
+ * Use `create(QueueRulesInForceSchema)` to create a new message.
+ */
+export declare const QueueRulesInForceSchema: GenMessage<QueueRulesInForce, {jsonType: QueueRulesInForceJson}>;
 
 /**
  * What a spend took. It has ended: there is nothing to renew or release.
@@ -3126,6 +3312,13 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
    * @generated from field: repeated rowlock.v1.PoolInForce pools = 12;
    */
   pools: PoolInForce[];
+
+  /**
+   * The queue rules in force; unset: none.
+   *
+   * @generated from field: rowlock.v1.QueueRulesInForce queue_rules = 13;
+   */
+  queueRules?: QueueRulesInForce | undefined;
 };
 
 /**
@@ -3218,6 +3411,13 @@ export declare type LockJson = {
    * @generated from field: repeated rowlock.v1.PoolInForce pools = 12;
    */
   pools?: PoolInForceJson[];
+
+  /**
+   * The queue rules in force; unset: none.
+   *
+   * @generated from field: rowlock.v1.QueueRulesInForce queue_rules = 13;
+   */
+  queueRules?: QueueRulesInForceJson;
 };
 
 /**
@@ -3312,15 +3512,16 @@ export enum RefusalReason {
   NOT_BEFORE = 3,
 
   /**
-   * The queue is full.
+   * The queue is full: as many wait as the server allows, or as the lock's queue rules do. Or the longest waiting would make
+   * room for this request, and belongs to another principal, whose wait the caller may not end.
    *
    * @generated from enum value: REFUSAL_REASON_QUEUE_FULL = 4;
    */
   QUEUE_FULL = 4,
 
   /**
-   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
-   * cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
+   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */
@@ -3447,6 +3648,14 @@ export enum EndReason {
    * @generated from enum value: END_REASON_SPENT = 10;
    */
   SPENT = 10,
+
+  /**
+   * A newer request took its place in the queue, as the lock's queue rules say: see QueueRules. A repeat of its request id is told
+   * so, and takes no new place.
+   *
+   * @generated from enum value: END_REASON_SUPERSEDED = 11;
+   */
+  SUPERSEDED = 11,
 }
 
 /**
@@ -3454,7 +3663,7 @@ export enum EndReason {
  *
  * @generated from enum rowlock.v1.EndReason
  */
-export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH" | "END_REASON_SPENT";
+export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH" | "END_REASON_SPENT" | "END_REASON_SUPERSEDED";
 
 /**
  * Describes the enum rowlock.v1.EndReason.
@@ -3615,4 +3824,47 @@ export declare type LimitSourceJson = "LIMIT_SOURCE_UNSPECIFIED" | "LIMIT_SOURCE
  * Describes the enum rowlock.v1.LimitSource.
  */
 export declare const LimitSourceSchema: GenEnum<LimitSource, LimitSourceJson>;
+
+/**
+ * What becomes of a request that would wait, and finds as many waiting as may.
+ *
+ * @generated from enum rowlock.v1.WhenFull
+ */
+export enum WhenFull {
+  /**
+   * Means WHEN_FULL_REFUSE.
+   *
+   * @generated from enum value: WHEN_FULL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is refused with QUEUE_FULL.
+   *
+   * @generated from enum value: WHEN_FULL_REFUSE = 1;
+   */
+  REFUSE = 1,
+
+  /**
+   * The newest wins: the claim that has waited longest ends as SUPERSEDED, and the new one waits at the end of the queue. With a
+   * waiting_max of 1 this is the concurrency group of CI systems: one runs, the newest waits, and all between are told that they
+   * need not run. No holder ends, nor a lease that nobody has confirmed yet. To end the wait of another principal takes the
+   * right `supersede`; without it the request is refused with QUEUE_FULL. A request for several locks is refused with NEVER_FITS.
+   *
+   * @generated from enum value: WHEN_FULL_END_LONGEST_WAITING = 2;
+   */
+  END_LONGEST_WAITING = 2,
+}
+
+/**
+ * What becomes of a request that would wait, and finds as many waiting as may.
+ *
+ * @generated from enum rowlock.v1.WhenFull
+ */
+export declare type WhenFullJson = "WHEN_FULL_UNSPECIFIED" | "WHEN_FULL_REFUSE" | "WHEN_FULL_END_LONGEST_WAITING";
+
+/**
+ * Describes the enum rowlock.v1.WhenFull.
+ */
+export declare const WhenFullSchema: GenEnum<WhenFull, WhenFullJson>;
 

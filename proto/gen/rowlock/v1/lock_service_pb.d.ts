@@ -18,7 +18,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, PoolUse, PoolUseJson, Rate, RateJson, Refusal, RefusalJson, Spent, SpentJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
+import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, PoolUse, PoolUseJson, QueueRules, QueueRulesJson, Rate, RateJson, Refusal, RefusalJson, Spent, SpentJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
 import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import type { Status, StatusJson } from "../../google/rpc/status_pb.js";
 
@@ -919,7 +919,7 @@ export declare type ReleaseResponseJson = {
 export declare const ReleaseResponseSchema: GenMessage<ReleaseResponse, {jsonType: ReleaseResponseJson}>;
 
 /**
- * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
+ * What to set: at least one of new_limit, new_rate and new_queue_rules. What is not set stays.
  *
  * @generated from message rowlock.v1.SetLimitRequest
  */
@@ -940,8 +940,8 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
   } | {
     /**
      * Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      *
      * @generated from field: string pattern = 2;
      */
@@ -952,7 +952,7 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
      * All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      *
      * @generated from field: string pool = 9;
      */
@@ -1020,10 +1020,33 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
     value: Empty;
     case: "unsetRate";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Who may wait.
+   *
+   * @generated from oneof rowlock.v1.SetLimitRequest.new_queue_rules
+   */
+  newQueueRules: {
+    /**
+     * These queue rules. Not for a pool.
+     *
+     * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+     */
+    value: QueueRules;
+    case: "queueRules";
+  } | {
+    /**
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     *
+     * @generated from field: google.protobuf.Empty unset_queue_rules = 11;
+     */
+    value: Empty;
+    case: "unsetQueueRules";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
- * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
+ * What to set: at least one of new_limit, new_rate and new_queue_rules. What is not set stays.
  *
  * @generated from message rowlock.v1.SetLimitRequest
  */
@@ -1037,8 +1060,8 @@ export declare type SetLimitRequestJson = {
 
   /**
    * Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    *
    * @generated from field: string pattern = 2;
    */
@@ -1048,7 +1071,7 @@ export declare type SetLimitRequestJson = {
    * All matching names together: a pool. `openai/*` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    *
    * @generated from field: string pool = 9;
    */
@@ -1096,6 +1119,20 @@ export declare type SetLimitRequestJson = {
    * @generated from field: google.protobuf.Empty unset_rate = 8;
    */
   unsetRate?: EmptyJson;
+
+  /**
+   * These queue rules. Not for a pool.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+   */
+  queueRules?: QueueRulesJson;
+
+  /**
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   *
+   * @generated from field: google.protobuf.Empty unset_queue_rules = 11;
+   */
+  unsetQueueRules?: EmptyJson;
 };
 
 /**
@@ -1105,7 +1142,7 @@ export declare type SetLimitRequestJson = {
 export declare const SetLimitRequestSchema: GenMessage<SetLimitRequest, {jsonType: SetLimitRequestJson}>;
 
 /**
- * The limit and the rate after the change.
+ * The limit, the rate and the queue rules after the change.
  *
  * @generated from message rowlock.v1.SetLimitResponse
  */
@@ -1176,10 +1213,17 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
    * @generated from field: bool counting = 9;
    */
   counting: boolean;
+
+  /**
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+   */
+  queueRules?: QueueRules | undefined;
 };
 
 /**
- * The limit and the rate after the change.
+ * The limit, the rate and the queue rules after the change.
  *
  * @generated from message rowlock.v1.SetLimitResponse
  */
@@ -1250,6 +1294,13 @@ export declare type SetLimitResponseJson = {
    * @generated from field: bool counting = 9;
    */
   counting?: boolean;
+
+  /**
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+   */
+  queueRules?: QueueRulesJson;
 };
 
 /**
@@ -1647,7 +1698,7 @@ export declare type ListLimitsRequestJson = {
 export declare const ListLimitsRequestSchema: GenMessage<ListLimitsRequest, {jsonType: ListLimitsRequestJson}>;
 
 /**
- * A limit, a rate or both that SetLimit has set.
+ * What SetLimit has set for a name, a pattern or a pool: a limit, a rate, queue rules or several of them.
  *
  * @generated from message rowlock.v1.LimitSetting
  */
@@ -1712,7 +1763,7 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
   rate?: Rate | undefined;
 
   /**
-   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
    *
    * @generated from field: bool rate_only = 7;
    */
@@ -1724,10 +1775,17 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
    * @generated from field: rowlock.v1.PoolUse use = 9;
    */
   use?: PoolUse | undefined;
+
+  /**
+   * The queue rules; unset: this setting has none.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+   */
+  queueRules?: QueueRules | undefined;
 };
 
 /**
- * A limit, a rate or both that SetLimit has set.
+ * What SetLimit has set for a name, a pattern or a pool: a limit, a rate, queue rules or several of them.
  *
  * @generated from message rowlock.v1.LimitSetting
  */
@@ -1782,7 +1840,7 @@ export declare type LimitSettingJson = {
   rate?: RateJson;
 
   /**
-   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
    *
    * @generated from field: bool rate_only = 7;
    */
@@ -1794,6 +1852,13 @@ export declare type LimitSettingJson = {
    * @generated from field: rowlock.v1.PoolUse use = 9;
    */
   use?: PoolUseJson;
+
+  /**
+   * The queue rules; unset: this setting has none.
+   *
+   * @generated from field: rowlock.v1.QueueRules queue_rules = 10;
+   */
+  queueRules?: QueueRulesJson;
 };
 
 /**
@@ -4589,7 +4654,7 @@ export declare const LockService: GenService<{
     output: typeof ReleaseResponseSchema;
   },
   /**
-   * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+   * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
    * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
    * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
    * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another

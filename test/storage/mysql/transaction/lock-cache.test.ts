@@ -188,7 +188,15 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const { plan } = await knownLock();
     const limit = ++names;
     await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
-      rule: { prefix: "elsewhere/", limit, rate: null, version: 1n, reason: "", changeMark: 0n },
+      rule: {
+        prefix: "elsewhere/",
+        limit,
+        rate: null,
+        queueRules: null,
+        version: 1n,
+        reason: "",
+        changeMark: 0n,
+      },
     }));
     expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
     expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit }]);

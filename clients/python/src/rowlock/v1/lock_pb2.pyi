@@ -44,6 +44,7 @@ class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     END_REASON_EXHAUSTED: _ClassVar[EndReason]
     END_REASON_STATUS_MISMATCH: _ClassVar[EndReason]
     END_REASON_SPENT: _ClassVar[EndReason]
+    END_REASON_SUPERSEDED: _ClassVar[EndReason]
 
 class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -67,6 +68,12 @@ class LimitSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LIMIT_SOURCE_PATTERN: _ClassVar[LimitSource]
     LIMIT_SOURCE_NAME: _ClassVar[LimitSource]
     LIMIT_SOURCE_POOL: _ClassVar[LimitSource]
+
+class WhenFull(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WHEN_FULL_UNSPECIFIED: _ClassVar[WhenFull]
+    WHEN_FULL_REFUSE: _ClassVar[WhenFull]
+    WHEN_FULL_END_LONGEST_WAITING: _ClassVar[WhenFull]
 MODE_UNSPECIFIED: Mode
 MODE_PERMIT: Mode
 MODE_SHARED: Mode
@@ -91,6 +98,7 @@ END_REASON_NEVER_FITS: EndReason
 END_REASON_EXHAUSTED: EndReason
 END_REASON_STATUS_MISMATCH: EndReason
 END_REASON_SPENT: EndReason
+END_REASON_SUPERSEDED: EndReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
@@ -105,6 +113,9 @@ LIMIT_SOURCE_DEFAULT: LimitSource
 LIMIT_SOURCE_PATTERN: LimitSource
 LIMIT_SOURCE_NAME: LimitSource
 LIMIT_SOURCE_POOL: LimitSource
+WHEN_FULL_UNSPECIFIED: WhenFull
+WHEN_FULL_REFUSE: WhenFull
+WHEN_FULL_END_LONGEST_WAITING: WhenFull
 
 class LeaseTerms(_message.Message):
     __slots__ = ("ttl", "no_expiry", "owner", "labels", "min_interval", "lock_delay", "status_if_lost", "if_status")
@@ -196,7 +207,7 @@ class Ticket(_message.Message):
     def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., pool: _Optional[str] = ..., waits_for: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
-    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate", "lock_name")
+    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate", "lock_name", "queue_rules")
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
@@ -205,6 +216,7 @@ class Refusal(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
     reason: RefusalReason
     message: str
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
@@ -213,7 +225,8 @@ class Refusal(_message.Message):
     status: str
     rate: RateInForce
     lock_name: str
-    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., lock_name: _Optional[str] = ...) -> None: ...
+    queue_rules: QueueRulesInForce
+    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., lock_name: _Optional[str] = ..., queue_rules: _Optional[_Union[QueueRulesInForce, _Mapping]] = ...) -> None: ...
 
 class ClaimEnd(_message.Message):
     __slots__ = ("reason", "ended_at", "ended_by", "note", "status", "message", "holders", "retry_after", "limit", "lock_name")
@@ -311,15 +324,19 @@ class Change(_message.Message):
     def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., changed_by: _Optional[str] = ..., reason: _Optional[str] = ..., limit: _Optional[_Union[LimitChange, _Mapping]] = ..., record: _Optional[_Union[RecordChange, _Mapping]] = ..., forced_release: _Optional[_Union[ForcedRelease, _Mapping]] = ..., policy: _Optional[_Union[PolicyChange, _Mapping]] = ...) -> None: ...
 
 class LimitChange(_message.Message):
-    __slots__ = ("to", "rate_from", "rate_to")
+    __slots__ = ("to", "rate_from", "rate_to", "queue_rules_from", "queue_rules_to")
     FROM_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     RATE_FROM_FIELD_NUMBER: _ClassVar[int]
     RATE_TO_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FROM_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_TO_FIELD_NUMBER: _ClassVar[int]
     to: int
     rate_from: Rate
     rate_to: Rate
-    def __init__(self, to: _Optional[int] = ..., rate_from: _Optional[_Union[Rate, _Mapping]] = ..., rate_to: _Optional[_Union[Rate, _Mapping]] = ..., **kwargs) -> None: ...
+    queue_rules_from: QueueRules
+    queue_rules_to: QueueRules
+    def __init__(self, to: _Optional[int] = ..., rate_from: _Optional[_Union[Rate, _Mapping]] = ..., rate_to: _Optional[_Union[Rate, _Mapping]] = ..., queue_rules_from: _Optional[_Union[QueueRules, _Mapping]] = ..., queue_rules_to: _Optional[_Union[QueueRules, _Mapping]] = ..., **kwargs) -> None: ...
 
 class RecordChange(_message.Message):
     __slots__ = ("to",)
@@ -513,6 +530,28 @@ class RateInForce(_message.Message):
     available: int
     def __init__(self, rate: _Optional[_Union[Rate, _Mapping]] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., available: _Optional[int] = ...) -> None: ...
 
+class QueueRules(_message.Message):
+    __slots__ = ("waiting_max", "when_full")
+    WAITING_MAX_FIELD_NUMBER: _ClassVar[int]
+    WHEN_FULL_FIELD_NUMBER: _ClassVar[int]
+    waiting_max: int
+    when_full: WhenFull
+    def __init__(self, waiting_max: _Optional[int] = ..., when_full: _Optional[_Union[WhenFull, str]] = ...) -> None: ...
+
+class QueueRulesInForce(_message.Message):
+    __slots__ = ("rules", "source", "pattern", "version", "reason")
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    rules: QueueRules
+    source: LimitSource
+    pattern: str
+    version: int
+    reason: str
+    def __init__(self, rules: _Optional[_Union[QueueRules, _Mapping]] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
 class Spent(_message.Message):
     __slots__ = ("lock_name", "permits", "fencing_token", "spent_at", "request_id")
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -558,7 +597,7 @@ class LastRun(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Lock(_message.Message):
-    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record", "rate", "pools")
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record", "rate", "pools", "queue_rules")
     NAME_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -571,6 +610,7 @@ class Lock(_message.Message):
     RECORD_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
     POOLS_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
     name: str
     limit: Limit
     held_permits: int
@@ -583,4 +623,5 @@ class Lock(_message.Message):
     record: LockRecord
     rate: RateInForce
     pools: _containers.RepeatedCompositeFieldContainer[PoolInForce]
-    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., pools: _Optional[_Iterable[_Union[PoolInForce, _Mapping]]] = ...) -> None: ...
+    queue_rules: QueueRulesInForce
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ..., pools: _Optional[_Iterable[_Union[PoolInForce, _Mapping]]] = ..., queue_rules: _Optional[_Union[QueueRulesInForce, _Mapping]] = ...) -> None: ...

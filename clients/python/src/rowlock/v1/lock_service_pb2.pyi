@@ -154,7 +154,7 @@ class ReleaseResponse(_message.Message):
     def __init__(self, released: bool = ...) -> None: ...
 
 class SetLimitRequest(_message.Message):
-    __slots__ = ("name", "pattern", "pool", "limit", "unset_limit", "expected_version", "reason", "rate", "unset_rate")
+    __slots__ = ("name", "pattern", "pool", "limit", "unset_limit", "expected_version", "reason", "rate", "unset_rate", "queue_rules", "unset_queue_rules")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +164,8 @@ class SetLimitRequest(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     RATE_FIELD_NUMBER: _ClassVar[int]
     UNSET_RATE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
+    UNSET_QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
     pool: str
@@ -173,10 +175,12 @@ class SetLimitRequest(_message.Message):
     reason: str
     rate: _lock_pb2.Rate
     unset_rate: _empty_pb2.Empty
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., unset_rate: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ...) -> None: ...
+    queue_rules: _lock_pb2.QueueRules
+    unset_queue_rules: _empty_pb2.Empty
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., unset_rate: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., queue_rules: _Optional[_Union[_lock_pb2.QueueRules, _Mapping]] = ..., unset_queue_rules: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
-    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind", "rate", "no_limit", "counting")
+    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind", "rate", "no_limit", "counting", "queue_rules")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +190,7 @@ class SetLimitResponse(_message.Message):
     RATE_FIELD_NUMBER: _ClassVar[int]
     NO_LIMIT_FIELD_NUMBER: _ClassVar[int]
     COUNTING_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
     limit: int
     version: int
     held_permits: int
@@ -195,7 +200,8 @@ class SetLimitResponse(_message.Message):
     rate: _lock_pb2.Rate
     no_limit: bool
     counting: bool
-    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., no_limit: bool = ..., counting: bool = ...) -> None: ...
+    queue_rules: _lock_pb2.QueueRules
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., no_limit: bool = ..., counting: bool = ..., queue_rules: _Optional[_Union[_lock_pb2.QueueRules, _Mapping]] = ...) -> None: ...
 
 class GetLockRequest(_message.Message):
     __slots__ = ("name",)
@@ -260,7 +266,7 @@ class ListLimitsRequest(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class LimitSetting(_message.Message):
-    __slots__ = ("name", "pattern", "pool", "limit", "version", "reason", "rate", "rate_only", "use")
+    __slots__ = ("name", "pattern", "pool", "limit", "version", "reason", "rate", "rate_only", "use", "queue_rules")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -270,6 +276,7 @@ class LimitSetting(_message.Message):
     RATE_FIELD_NUMBER: _ClassVar[int]
     RATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     USE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_RULES_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
     pool: str
@@ -279,7 +286,8 @@ class LimitSetting(_message.Message):
     rate: _lock_pb2.Rate
     rate_only: bool
     use: _lock_pb2.PoolUse
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., rate_only: bool = ..., use: _Optional[_Union[_lock_pb2.PoolUse, _Mapping]] = ...) -> None: ...
+    queue_rules: _lock_pb2.QueueRules
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., pool: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., rate_only: bool = ..., use: _Optional[_Union[_lock_pb2.PoolUse, _Mapping]] = ..., queue_rules: _Optional[_Union[_lock_pb2.QueueRules, _Mapping]] = ...) -> None: ...
 
 class ListLimitsResponse(_message.Message):
     __slots__ = ("limits", "next_page_token")

@@ -168,7 +168,7 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLimit(self, request, context):
-        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+        """Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
         transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
         the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
         under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another

@@ -487,7 +487,7 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     """
 
     SetLimit: _LockServiceSetLimitType
-    """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+    """Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
     transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
     the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
     under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -749,7 +749,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: rowlock.v1.lock_service_pb2.SetLimitRequest,
         context: _ServicerContext,
     ) -> typing.Union[rowlock.v1.lock_service_pb2.SetLimitResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.SetLimitResponse]]:
-        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+        """Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
         transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
         the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
         under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another

@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object endedBy_ = "";
   /**
    * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    * </pre>
    *
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    * </pre>
    *
@@ -1380,7 +1380,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object endedBy_ = "";
     /**
      * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
      * Otherwise empty, and empty for a caller who may not see the lock.
      * </pre>
      *
@@ -1401,7 +1401,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
      * Otherwise empty, and empty for a caller who may not see the lock.
      * </pre>
      *
@@ -1423,7 +1423,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
      * Otherwise empty, and empty for a caller who may not see the lock.
      * </pre>
      *
@@ -1441,7 +1441,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
      * Otherwise empty, and empty for a caller who may not see the lock.
      * </pre>
      *
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
      * Otherwise empty, and empty for a caller who may not see the lock.
      * </pre>
      *

@@ -59,7 +59,7 @@ public interface ClaimEndOrBuilder extends
 
   /**
    * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    * </pre>
    *
@@ -69,7 +69,7 @@ public interface ClaimEndOrBuilder extends
   java.lang.String getEndedBy();
   /**
    * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Who force-released or superseded it: the principal, or the address of the connection if the server asks nobody who they are.
    * Otherwise empty, and empty for a caller who may not see the lock.
    * </pre>
    *

@@ -105,6 +105,15 @@ public enum EndReason
    * <code>END_REASON_SPENT = 10;</code>
    */
   END_REASON_SPENT(10),
+  /**
+   * <pre>
+   * A newer request took its place in the queue, as the lock's queue rules say: see QueueRules. A repeat of its request id is told
+   * so, and takes no new place.
+   * </pre>
+   *
+   * <code>END_REASON_SUPERSEDED = 11;</code>
+   */
+  END_REASON_SUPERSEDED(11),
   UNRECOGNIZED(-1),
   ;
 
@@ -200,6 +209,15 @@ public enum EndReason
    * <code>END_REASON_SPENT = 10;</code>
    */
   public static final int END_REASON_SPENT_VALUE = 10;
+  /**
+   * <pre>
+   * A newer request took its place in the queue, as the lock's queue rules say: see QueueRules. A repeat of its request id is told
+   * so, and takes no new place.
+   * </pre>
+   *
+   * <code>END_REASON_SUPERSEDED = 11;</code>
+   */
+  public static final int END_REASON_SUPERSEDED_VALUE = 11;
 
 
   public final int getNumber() {
@@ -237,6 +255,7 @@ public enum EndReason
       case 8: return END_REASON_EXHAUSTED;
       case 9: return END_REASON_STATUS_MISMATCH;
       case 10: return END_REASON_SPENT;
+      case 11: return END_REASON_SUPERSEDED;
       default: return null;
     }
   }

@@ -174,6 +174,82 @@ private static final long serialVersionUID = 0L;
     return rateTo_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateTo_;
   }
 
+  public static final int QUEUE_RULES_FROM_FIELD_NUMBER = 5;
+  private rowlock.v1.QueueRules queueRulesFrom_;
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   * @return Whether the queueRulesFrom field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRulesFrom() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   * @return The queueRulesFrom.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRules getQueueRulesFrom() {
+    return queueRulesFrom_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesFrom_;
+  }
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesOrBuilder getQueueRulesFromOrBuilder() {
+    return queueRulesFrom_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesFrom_;
+  }
+
+  public static final int QUEUE_RULES_TO_FIELD_NUMBER = 6;
+  private rowlock.v1.QueueRules queueRulesTo_;
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   * @return Whether the queueRulesTo field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRulesTo() {
+    return ((bitField0_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   * @return The queueRulesTo.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRules getQueueRulesTo() {
+    return queueRulesTo_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesTo_;
+  }
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesOrBuilder getQueueRulesToOrBuilder() {
+    return queueRulesTo_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesTo_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -200,6 +276,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeMessage(4, getRateTo());
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      output.writeMessage(5, getQueueRulesFrom());
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      output.writeMessage(6, getQueueRulesTo());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -224,6 +306,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, getRateTo());
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, getQueueRulesFrom());
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, getQueueRulesTo());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -260,6 +350,16 @@ private static final long serialVersionUID = 0L;
       if (!getRateTo()
           .equals(other.getRateTo())) return false;
     }
+    if (hasQueueRulesFrom() != other.hasQueueRulesFrom()) return false;
+    if (hasQueueRulesFrom()) {
+      if (!getQueueRulesFrom()
+          .equals(other.getQueueRulesFrom())) return false;
+    }
+    if (hasQueueRulesTo() != other.hasQueueRulesTo()) return false;
+    if (hasQueueRulesTo()) {
+      if (!getQueueRulesTo()
+          .equals(other.getQueueRulesTo())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -286,6 +386,14 @@ private static final long serialVersionUID = 0L;
     if (hasRateTo()) {
       hash = (37 * hash) + RATE_TO_FIELD_NUMBER;
       hash = (53 * hash) + getRateTo().hashCode();
+    }
+    if (hasQueueRulesFrom()) {
+      hash = (37 * hash) + QUEUE_RULES_FROM_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRulesFrom().hashCode();
+    }
+    if (hasQueueRulesTo()) {
+      hash = (37 * hash) + QUEUE_RULES_TO_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRulesTo().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -423,6 +531,8 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getRateFromFieldBuilder();
         getRateToFieldBuilder();
+        getQueueRulesFromFieldBuilder();
+        getQueueRulesToFieldBuilder();
       }
     }
     @java.lang.Override
@@ -440,6 +550,16 @@ private static final long serialVersionUID = 0L;
       if (rateToBuilder_ != null) {
         rateToBuilder_.dispose();
         rateToBuilder_ = null;
+      }
+      queueRulesFrom_ = null;
+      if (queueRulesFromBuilder_ != null) {
+        queueRulesFromBuilder_.dispose();
+        queueRulesFromBuilder_ = null;
+      }
+      queueRulesTo_ = null;
+      if (queueRulesToBuilder_ != null) {
+        queueRulesToBuilder_.dispose();
+        queueRulesToBuilder_ = null;
       }
       return this;
     }
@@ -494,6 +614,18 @@ private static final long serialVersionUID = 0L;
             ? rateTo_
             : rateToBuilder_.build();
         to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.queueRulesFrom_ = queueRulesFromBuilder_ == null
+            ? queueRulesFrom_
+            : queueRulesFromBuilder_.build();
+        to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.queueRulesTo_ = queueRulesToBuilder_ == null
+            ? queueRulesTo_
+            : queueRulesToBuilder_.build();
+        to_bitField0_ |= 0x00000020;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -554,6 +686,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasRateTo()) {
         mergeRateTo(other.getRateTo());
       }
+      if (other.hasQueueRulesFrom()) {
+        mergeQueueRulesFrom(other.getQueueRulesFrom());
+      }
+      if (other.hasQueueRulesTo()) {
+        mergeQueueRulesTo(other.getQueueRulesTo());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -604,6 +742,20 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 34
+            case 42: {
+              input.readMessage(
+                  getQueueRulesFromFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
+            case 50: {
+              input.readMessage(
+                  getQueueRulesToFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1045,6 +1197,320 @@ private static final long serialVersionUID = 0L;
         rateTo_ = null;
       }
       return rateToBuilder_;
+    }
+
+    private rowlock.v1.QueueRules queueRulesFrom_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> queueRulesFromBuilder_;
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     * @return Whether the queueRulesFrom field is set.
+     */
+    public boolean hasQueueRulesFrom() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     * @return The queueRulesFrom.
+     */
+    public rowlock.v1.QueueRules getQueueRulesFrom() {
+      if (queueRulesFromBuilder_ == null) {
+        return queueRulesFrom_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesFrom_;
+      } else {
+        return queueRulesFromBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public Builder setQueueRulesFrom(rowlock.v1.QueueRules value) {
+      if (queueRulesFromBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRulesFrom_ = value;
+      } else {
+        queueRulesFromBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public Builder setQueueRulesFrom(
+        rowlock.v1.QueueRules.Builder builderForValue) {
+      if (queueRulesFromBuilder_ == null) {
+        queueRulesFrom_ = builderForValue.build();
+      } else {
+        queueRulesFromBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public Builder mergeQueueRulesFrom(rowlock.v1.QueueRules value) {
+      if (queueRulesFromBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0) &&
+          queueRulesFrom_ != null &&
+          queueRulesFrom_ != rowlock.v1.QueueRules.getDefaultInstance()) {
+          getQueueRulesFromBuilder().mergeFrom(value);
+        } else {
+          queueRulesFrom_ = value;
+        }
+      } else {
+        queueRulesFromBuilder_.mergeFrom(value);
+      }
+      if (queueRulesFrom_ != null) {
+        bitField0_ |= 0x00000010;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public Builder clearQueueRulesFrom() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      queueRulesFrom_ = null;
+      if (queueRulesFromBuilder_ != null) {
+        queueRulesFromBuilder_.dispose();
+        queueRulesFromBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public rowlock.v1.QueueRules.Builder getQueueRulesFromBuilder() {
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return getQueueRulesFromFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    public rowlock.v1.QueueRulesOrBuilder getQueueRulesFromOrBuilder() {
+      if (queueRulesFromBuilder_ != null) {
+        return queueRulesFromBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRulesFrom_ == null ?
+            rowlock.v1.QueueRules.getDefaultInstance() : queueRulesFrom_;
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules were set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> 
+        getQueueRulesFromFieldBuilder() {
+      if (queueRulesFromBuilder_ == null) {
+        queueRulesFromBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder>(
+                getQueueRulesFrom(),
+                getParentForChildren(),
+                isClean());
+        queueRulesFrom_ = null;
+      }
+      return queueRulesFromBuilder_;
+    }
+
+    private rowlock.v1.QueueRules queueRulesTo_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> queueRulesToBuilder_;
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     * @return Whether the queueRulesTo field is set.
+     */
+    public boolean hasQueueRulesTo() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     * @return The queueRulesTo.
+     */
+    public rowlock.v1.QueueRules getQueueRulesTo() {
+      if (queueRulesToBuilder_ == null) {
+        return queueRulesTo_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRulesTo_;
+      } else {
+        return queueRulesToBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public Builder setQueueRulesTo(rowlock.v1.QueueRules value) {
+      if (queueRulesToBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRulesTo_ = value;
+      } else {
+        queueRulesToBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public Builder setQueueRulesTo(
+        rowlock.v1.QueueRules.Builder builderForValue) {
+      if (queueRulesToBuilder_ == null) {
+        queueRulesTo_ = builderForValue.build();
+      } else {
+        queueRulesToBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public Builder mergeQueueRulesTo(rowlock.v1.QueueRules value) {
+      if (queueRulesToBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0) &&
+          queueRulesTo_ != null &&
+          queueRulesTo_ != rowlock.v1.QueueRules.getDefaultInstance()) {
+          getQueueRulesToBuilder().mergeFrom(value);
+        } else {
+          queueRulesTo_ = value;
+        }
+      } else {
+        queueRulesToBuilder_.mergeFrom(value);
+      }
+      if (queueRulesTo_ != null) {
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public Builder clearQueueRulesTo() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      queueRulesTo_ = null;
+      if (queueRulesToBuilder_ != null) {
+        queueRulesToBuilder_.dispose();
+        queueRulesToBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public rowlock.v1.QueueRules.Builder getQueueRulesToBuilder() {
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return getQueueRulesToFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    public rowlock.v1.QueueRulesOrBuilder getQueueRulesToOrBuilder() {
+      if (queueRulesToBuilder_ != null) {
+        return queueRulesToBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRulesTo_ == null ?
+            rowlock.v1.QueueRules.getDefaultInstance() : queueRulesTo_;
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no queue rules are set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> 
+        getQueueRulesToFieldBuilder() {
+      if (queueRulesToBuilder_ == null) {
+        queueRulesToBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder>(
+                getQueueRulesTo(),
+                getParentForChildren(),
+                isClean());
+        queueRulesTo_ = null;
+      }
+      return queueRulesToBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -99,4 +99,58 @@ public interface LimitChangeOrBuilder extends
    * <code>.rowlock.v1.Rate rate_to = 4;</code>
    */
   rowlock.v1.RateOrBuilder getRateToOrBuilder();
+
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   * @return Whether the queueRulesFrom field is set.
+   */
+  boolean hasQueueRulesFrom();
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   * @return The queueRulesFrom.
+   */
+  rowlock.v1.QueueRules getQueueRulesFrom();
+  /**
+   * <pre>
+   * Unset: no queue rules were set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_from = 5;</code>
+   */
+  rowlock.v1.QueueRulesOrBuilder getQueueRulesFromOrBuilder();
+
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   * @return Whether the queueRulesTo field is set.
+   */
+  boolean hasQueueRulesTo();
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   * @return The queueRulesTo.
+   */
+  rowlock.v1.QueueRules getQueueRulesTo();
+  /**
+   * <pre>
+   * Unset: no queue rules are set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules_to = 6;</code>
+   */
+  rowlock.v1.QueueRulesOrBuilder getQueueRulesToOrBuilder();
 }

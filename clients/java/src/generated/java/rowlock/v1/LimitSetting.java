@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A limit, a rate or both that SetLimit has set.
+ * What SetLimit has set for a name, a pattern or a pool: a limit, a rate, queue rules or several of them.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -400,7 +400,7 @@ private static final long serialVersionUID = 0L;
   private boolean rateOnly_ = false;
   /**
    * <pre>
-   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
    * </pre>
    *
    * <code>bool rate_only = 7;</code>
@@ -449,6 +449,44 @@ private static final long serialVersionUID = 0L;
     return use_ == null ? rowlock.v1.PoolUse.getDefaultInstance() : use_;
   }
 
+  public static final int QUEUE_RULES_FIELD_NUMBER = 10;
+  private rowlock.v1.QueueRules queueRules_;
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRules() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRules getQueueRules() {
+    return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+  }
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+    return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -489,6 +527,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(9, getUse());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(10, getQueueRules());
     }
     getUnknownFields().writeTo(output);
   }
@@ -531,6 +572,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, getUse());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getQueueRules());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -563,6 +608,11 @@ private static final long serialVersionUID = 0L;
     if (hasUse()) {
       if (!getUse()
           .equals(other.getUse())) return false;
+    }
+    if (hasQueueRules() != other.hasQueueRules()) return false;
+    if (hasQueueRules()) {
+      if (!getQueueRules()
+          .equals(other.getQueueRules())) return false;
     }
     if (!getTargetCase().equals(other.getTargetCase())) return false;
     switch (targetCase_) {
@@ -609,6 +659,10 @@ private static final long serialVersionUID = 0L;
     if (hasUse()) {
       hash = (37 * hash) + USE_FIELD_NUMBER;
       hash = (53 * hash) + getUse().hashCode();
+    }
+    if (hasQueueRules()) {
+      hash = (37 * hash) + QUEUE_RULES_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRules().hashCode();
     }
     switch (targetCase_) {
       case 1:
@@ -725,7 +779,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A limit, a rate or both that SetLimit has set.
+   * What SetLimit has set for a name, a pattern or a pool: a limit, a rate, queue rules or several of them.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -762,6 +816,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getRateFieldBuilder();
         getUseFieldBuilder();
+        getQueueRulesFieldBuilder();
       }
     }
     @java.lang.Override
@@ -781,6 +836,11 @@ private static final long serialVersionUID = 0L;
       if (useBuilder_ != null) {
         useBuilder_.dispose();
         useBuilder_ = null;
+      }
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
       }
       targetCase_ = 0;
       target_ = null;
@@ -842,6 +902,12 @@ private static final long serialVersionUID = 0L;
             ? use_
             : useBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.queueRules_ = queueRulesBuilder_ == null
+            ? queueRules_
+            : queueRulesBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -914,6 +980,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasUse()) {
         mergeUse(other.getUse());
+      }
+      if (other.hasQueueRules()) {
+        mergeQueueRules(other.getQueueRules());
       }
       switch (other.getTargetCase()) {
         case NAME: {
@@ -1016,6 +1085,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1739,7 +1815,7 @@ private static final long serialVersionUID = 0L;
     private boolean rateOnly_ ;
     /**
      * <pre>
-     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
      * </pre>
      *
      * <code>bool rate_only = 7;</code>
@@ -1751,7 +1827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
      * </pre>
      *
      * <code>bool rate_only = 7;</code>
@@ -1767,7 +1843,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
      * </pre>
      *
      * <code>bool rate_only = 7;</code>
@@ -1935,6 +2011,163 @@ private static final long serialVersionUID = 0L;
         use_ = null;
       }
       return useBuilder_;
+    }
+
+    private rowlock.v1.QueueRules queueRules_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> queueRulesBuilder_;
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return Whether the queueRules field is set.
+     */
+    public boolean hasQueueRules() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return The queueRules.
+     */
+    public rowlock.v1.QueueRules getQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+      } else {
+        return queueRulesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRules_ = value;
+      } else {
+        queueRulesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(
+        rowlock.v1.QueueRules.Builder builderForValue) {
+      if (queueRulesBuilder_ == null) {
+        queueRules_ = builderForValue.build();
+      } else {
+        queueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder mergeQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          queueRules_ != null &&
+          queueRules_ != rowlock.v1.QueueRules.getDefaultInstance()) {
+          getQueueRulesBuilder().mergeFrom(value);
+        } else {
+          queueRules_ = value;
+        }
+      } else {
+        queueRulesBuilder_.mergeFrom(value);
+      }
+      if (queueRules_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder clearQueueRules() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public rowlock.v1.QueueRules.Builder getQueueRulesBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+      if (queueRulesBuilder_ != null) {
+        return queueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRules_ == null ?
+            rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> 
+        getQueueRulesFieldBuilder() {
+      if (queueRulesBuilder_ == null) {
+        queueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder>(
+                getQueueRules(),
+                getParentForChildren(),
+                isClean());
+        queueRules_ = null;
+      }
+      return queueRulesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

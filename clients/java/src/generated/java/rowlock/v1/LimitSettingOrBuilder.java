@@ -164,7 +164,7 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
-   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * The setting has no limit, but a rate or queue rules: `limit` is 0 and means nothing.
    * </pre>
    *
    * <code>bool rate_only = 7;</code>
@@ -198,6 +198,33 @@ public interface LimitSettingOrBuilder extends
    * <code>.rowlock.v1.PoolUse use = 9;</code>
    */
   rowlock.v1.PoolUseOrBuilder getUseOrBuilder();
+
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  boolean hasQueueRules();
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  rowlock.v1.QueueRules getQueueRules();
+  /**
+   * <pre>
+   * The queue rules; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder();
 
   rowlock.v1.LimitSetting.TargetCase getTargetCase();
 }

@@ -468,6 +468,44 @@ private static final long serialVersionUID = 0L;
     return pools_.get(index);
   }
 
+  public static final int QUEUE_RULES_FIELD_NUMBER = 13;
+  private rowlock.v1.QueueRulesInForce queueRules_;
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   * @return Whether the queueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRules() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   * @return The queueRules.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesInForce getQueueRules() {
+    return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+  }
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder() {
+    return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -517,6 +555,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < pools_.size(); i++) {
       output.writeMessage(12, pools_.get(i));
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(13, getQueueRules());
     }
     getUnknownFields().writeTo(output);
   }
@@ -574,6 +615,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(12, pools_.get(i));
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, getQueueRules());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -622,6 +667,11 @@ private static final long serialVersionUID = 0L;
     }
     if (!getPoolsList()
         .equals(other.getPoolsList())) return false;
+    if (hasQueueRules() != other.hasQueueRules()) return false;
+    if (hasQueueRules()) {
+      if (!getQueueRules()
+          .equals(other.getQueueRules())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -671,6 +721,10 @@ private static final long serialVersionUID = 0L;
     if (getPoolsCount() > 0) {
       hash = (37 * hash) + POOLS_FIELD_NUMBER;
       hash = (53 * hash) + getPoolsList().hashCode();
+    }
+    if (hasQueueRules()) {
+      hash = (37 * hash) + QUEUE_RULES_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRules().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -812,6 +866,7 @@ private static final long serialVersionUID = 0L;
         getRecordFieldBuilder();
         getRateFieldBuilder();
         getPoolsFieldBuilder();
+        getQueueRulesFieldBuilder();
       }
     }
     @java.lang.Override
@@ -860,6 +915,11 @@ private static final long serialVersionUID = 0L;
         poolsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000800);
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
       return this;
     }
 
@@ -960,6 +1020,12 @@ private static final long serialVersionUID = 0L;
             ? rate_
             : rateBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.queueRules_ = queueRulesBuilder_ == null
+            ? queueRules_
+            : queueRulesBuilder_.build();
+        to_bitField0_ |= 0x00000008;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1115,6 +1181,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.hasQueueRules()) {
+        mergeQueueRules(other.getQueueRules());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1231,6 +1300,13 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 98
+            case 106: {
+              input.readMessage(
+                  getQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2968,6 +3044,163 @@ private static final long serialVersionUID = 0L;
         pools_ = null;
       }
       return poolsBuilder_;
+    }
+
+    private rowlock.v1.QueueRulesInForce queueRules_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder> queueRulesBuilder_;
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     * @return Whether the queueRules field is set.
+     */
+    public boolean hasQueueRules() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     * @return The queueRules.
+     */
+    public rowlock.v1.QueueRulesInForce getQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+      } else {
+        return queueRulesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public Builder setQueueRules(rowlock.v1.QueueRulesInForce value) {
+      if (queueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRules_ = value;
+      } else {
+        queueRulesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public Builder setQueueRules(
+        rowlock.v1.QueueRulesInForce.Builder builderForValue) {
+      if (queueRulesBuilder_ == null) {
+        queueRules_ = builderForValue.build();
+      } else {
+        queueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public Builder mergeQueueRules(rowlock.v1.QueueRulesInForce value) {
+      if (queueRulesBuilder_ == null) {
+        if (((bitField0_ & 0x00001000) != 0) &&
+          queueRules_ != null &&
+          queueRules_ != rowlock.v1.QueueRulesInForce.getDefaultInstance()) {
+          getQueueRulesBuilder().mergeFrom(value);
+        } else {
+          queueRules_ = value;
+        }
+      } else {
+        queueRulesBuilder_.mergeFrom(value);
+      }
+      if (queueRules_ != null) {
+        bitField0_ |= 0x00001000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public Builder clearQueueRules() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public rowlock.v1.QueueRulesInForce.Builder getQueueRulesBuilder() {
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return getQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    public rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder() {
+      if (queueRulesBuilder_ != null) {
+        return queueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRules_ == null ?
+            rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules in force; unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder> 
+        getQueueRulesFieldBuilder() {
+      if (queueRulesBuilder_ == null) {
+        queueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder>(
+                getQueueRules(),
+                getParentForChildren(),
+                isClean());
+        queueRules_ = null;
+      }
+      return queueRulesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -291,4 +291,31 @@ public interface LockOrBuilder extends
    */
   rowlock.v1.PoolInForceOrBuilder getPoolsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   * @return Whether the queueRules field is set.
+   */
+  boolean hasQueueRules();
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   * @return The queueRules.
+   */
+  rowlock.v1.QueueRulesInForce getQueueRules();
+  /**
+   * <pre>
+   * The queue rules in force; unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 13;</code>
+   */
+  rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder();
 }

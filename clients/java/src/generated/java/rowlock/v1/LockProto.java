@@ -151,6 +151,16 @@ public final class LockProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_RateInForce_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_QueueRules_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_QueueRules_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_QueueRulesInForce_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_QueueRulesInForce_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_Spent_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -209,155 +219,169 @@ public final class LockProto {
       "\006 \001(\0132\031.google.protobuf.Duration\022+\n\010kept" +
       "_for\030\007 \001(\0132\031.google.protobuf.Duration\022,\n" +
       "\trate_wait\030\010 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\014\n\004pool\030\t \001(\t\022\021\n\twaits_for\030\n \001(\t\"\205\002\n" +
+      "ion\022\014\n\004pool\030\t \001(\t\022\021\n\twaits_for\030\n \001(\t\"\271\002\n" +
       "\007Refusal\022)\n\006reason\030\001 \001(\0162\031.rowlock.v1.Re" +
       "fusalReason\022\017\n\007message\030\002 \001(\t\022\"\n\007holders\030" +
       "\003 \003(\0132\021.rowlock.v1.Claim\022.\n\013retry_after\030" +
       "\004 \001(\0132\031.google.protobuf.Duration\022 \n\005limi" +
       "t\030\005 \001(\0132\021.rowlock.v1.Limit\022\016\n\006status\030\006 \001" +
       "(\t\022%\n\004rate\030\007 \001(\0132\027.rowlock.v1.RateInForc" +
-      "e\022\021\n\tlock_name\030\010 \001(\t\"\251\002\n\010ClaimEnd\022%\n\006rea" +
-      "son\030\001 \001(\0162\025.rowlock.v1.EndReason\022,\n\010ende" +
-      "d_at\030\002 \001(\0132\032.google.protobuf.Timestamp\022\020" +
-      "\n\010ended_by\030\003 \001(\t\022\014\n\004note\030\004 \001(\t\022\016\n\006status" +
-      "\030\005 \001(\t\022\017\n\007message\030\006 \001(\t\022\"\n\007holders\030\007 \003(\013" +
-      "2\021.rowlock.v1.Claim\022.\n\013retry_after\030\010 \001(\013" +
-      "2\031.google.protobuf.Duration\022 \n\005limit\030\t \001" +
-      "(\0132\021.rowlock.v1.Limit\022\021\n\tlock_name\030\n \001(\t" +
-      "\"\304\004\n\005Claim\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_" +
-      "number\030\002 \001(\004\022%\n\005state\030\003 \001(\0162\026.rowlock.v1" +
-      ".ClaimState\022\036\n\004mode\030\004 \001(\0162\020.rowlock.v1.M" +
-      "ode\022\017\n\007permits\030\005 \001(\r\022\r\n\005owner\030\006 \001(\t\022-\n\006l" +
-      "abels\030\007 \003(\0132\035.rowlock.v1.Claim.LabelsEnt" +
-      "ry\022\025\n\rfencing_token\030\010 \001(\004\0220\n\014requested_a" +
-      "t\030\t \001(\0132\032.google.protobuf.Timestamp\022.\n\ng" +
-      "ranted_at\030\n \001(\0132\032.google.protobuf.Timest" +
-      "amp\022.\n\nexpires_at\030\013 \001(\0132\032.google.protobu" +
-      "f.Timestamp\022\023\n\013provisional\030\014 \001(\010\022\021\n\tprin" +
-      "cipal\030\r \001(\t\022!\n\003end\030\016 \001(\0132\024.rowlock.v1.Cl" +
-      "aimEnd\022\017\n\007replica\030\017 \001(\t\022\022\n\nspend_only\030\020 " +
-      "\001(\010\022\014\n\004pool\030\021 \001(\t\022%\n\004also\030\022 \003(\0132\027.rowloc" +
-      "k.v1.ClaimedLock\032-\n\013LabelsEntry\022\013\n\003key\030\001" +
-      " \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\335\002\n\006Change\022.\n\nch" +
-      "anged_at\030\001 \001(\0132\032.google.protobuf.Timesta" +
-      "mp\022\023\n\tlock_name\030\002 \001(\tH\000\022\021\n\007pattern\030\003 \001(\t" +
-      "H\000\022\016\n\004pool\030\n \001(\tH\000\022\022\n\nchanged_by\030\004 \001(\t\022\016" +
-      "\n\006reason\030\005 \001(\t\022(\n\005limit\030\006 \001(\0132\027.rowlock." +
-      "v1.LimitChangeH\001\022*\n\006record\030\007 \001(\0132\030.rowlo" +
-      "ck.v1.RecordChangeH\001\0223\n\016forced_release\030\010" +
-      " \001(\0132\031.rowlock.v1.ForcedReleaseH\001\022*\n\006pol" +
-      "icy\030\t \001(\0132\030.rowlock.v1.PolicyChangeH\001B\010\n" +
-      "\006targetB\006\n\004what\"\211\001\n\013LimitChange\022\021\n\004from\030" +
-      "\001 \001(\rH\000\210\001\001\022\017\n\002to\030\002 \001(\rH\001\210\001\001\022#\n\trate_from" +
-      "\030\003 \001(\0132\020.rowlock.v1.Rate\022!\n\007rate_to\030\004 \001(" +
-      "\0132\020.rowlock.v1.RateB\007\n\005_fromB\005\n\003_to\"X\n\014R" +
-      "ecordChange\022$\n\004from\030\001 \001(\0132\026.rowlock.v1.L" +
-      "ockRecord\022\"\n\002to\030\002 \001(\0132\026.rowlock.v1.LockR" +
-      "ecord\"1\n\rForcedRelease\022 \n\005claim\030\001 \001(\0132\021." +
-      "rowlock.v1.Claim\"(\n\014PolicyChange\022\014\n\004from" +
-      "\030\001 \001(\t\022\n\n\002to\030\002 \001(\t\"\265\003\n\tWaitCause\022(\n\004held" +
-      "\030\001 \001(\0132\030.rowlock.v1.HeldByOthersH\000\022*\n\006qu" +
-      "eued\030\002 \001(\0132\030.rowlock.v1.QueuedBehindH\000\022*" +
-      "\n\005limit\030\003 \001(\0132\031.rowlock.v1.LimitInTheWay" +
-      "H\000\0220\n\nnot_before\030\004 \001(\0132\032.google.protobuf" +
-      ".TimestampH\000\022\023\n\texhausted\030\005 \001(\010H\000\022\020\n\006sta" +
-      "tus\030\006 \001(\tH\000\0227\n\021failed_over_until\030\007 \001(\0132\032" +
-      ".google.protobuf.TimestampH\000\022$\n\004rows\030\010 \001" +
-      "(\0132\024.rowlock.v1.RowsHeldH\000\022(\n\004rate\030\t \001(\013" +
-      "2\030.rowlock.v1.RateInTheWayH\000\022(\n\004pool\030\n \001" +
-      "(\0132\030.rowlock.v1.PoolInTheWayH\000\022\021\n\tlock_n" +
-      "ame\030\013 \001(\tB\007\n\005cause\"\343\001\n\014PoolInTheWay\022 \n\005l" +
-      "imit\030\001 \001(\0132\021.rowlock.v1.Limit\022 \n\003use\030\002 \001" +
-      "(\0132\023.rowlock.v1.PoolUse\022\022\n\nwaits_here\030\003 " +
-      "\001(\010\022\r\n\005ahead\030\004 \001(\r\022\025\n\rpermits_ahead\030\005 \001(" +
-      "\004\022%\n\004rate\030\006 \001(\0132\027.rowlock.v1.RateInForce" +
-      "\022.\n\nrate_until\030\007 \001(\0132\032.google.protobuf.T" +
-      "imestamp\"\202\001\n\007PoolUse\022\024\n\014held_permits\030\001 \001" +
-      "(\004\022\024\n\014holder_count\030\002 \001(\r\022\024\n\014waiter_count" +
-      "\030\003 \001(\r\022\020\n\010draining\030\004 \001(\010\022\020\n\010counting\030\005 \001" +
-      "(\010\022\021\n\tavailable\030\006 \001(\r\"\211\001\n\013PoolInForce\022 \n" +
-      "\005limit\030\001 \001(\0132\021.rowlock.v1.Limit\022%\n\004rate\030" +
-      "\002 \001(\0132\027.rowlock.v1.RateInForce\022 \n\003use\030\003 " +
-      "\001(\0132\023.rowlock.v1.PoolUse\022\017\n\007pattern\030\004 \001(" +
-      "\t\"{\n\014HeldByOthers\022\"\n\007holders\030\001 \003(\0132\021.row" +
-      "lock.v1.Claim\022\024\n\014holder_count\030\002 \001(\r\0221\n\rf" +
-      "irst_ends_at\030\003 \001(\0132\032.google.protobuf.Tim" +
-      "estamp\"V\n\014QueuedBehind\022\r\n\005ahead\030\001 \001(\r\022\025\n" +
-      "\rpermits_ahead\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021.ro" +
-      "wlock.v1.Claim\"m\n\rLimitInTheWay\022 \n\005limit" +
-      "\030\001 \001(\0132\021.rowlock.v1.Limit\022*\n\006set_at\030\002 \001(" +
-      "\0132\032.google.protobuf.Timestamp\022\016\n\006set_by\030" +
-      "\003 \001(\t\"`\n\014RateInTheWay\022%\n\004rate\030\001 \001(\0132\027.ro" +
-      "wlock.v1.RateInForce\022)\n\005until\030\002 \001(\0132\032.go" +
-      "ogle.protobuf.Timestamp\"\\\n\010RowsHeld\022\025\n\rc" +
-      "onnection_id\030\001 \001(\004\022\014\n\004user\030\002 \001(\t\022+\n\010held" +
-      "_for\030\003 \001(\0132\031.google.protobuf.Duration\"\232\001" +
-      "\n\014WaitEstimate\022)\n\006median\030\001 \001(\0132\031.google." +
-      "protobuf.Duration\022&\n\003low\030\002 \001(\0132\031.google." +
-      "protobuf.Duration\022\'\n\004high\030\003 \001(\0132\031.google" +
-      ".protobuf.Duration\022\016\n\006leases\030\004 \001(\r\"s\n\005Li" +
-      "mit\022\017\n\007permits\030\001 \001(\r\022\'\n\006source\030\002 \001(\0162\027.r" +
-      "owlock.v1.LimitSource\022\017\n\007pattern\030\003 \001(\t\022\017" +
-      "\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"N\n\004Rate\022" +
-      "\017\n\007permits\030\001 \001(\r\022&\n\003per\030\002 \001(\0132\031.google.p" +
-      "rotobuf.Duration\022\r\n\005burst\030\003 \001(\r\"\233\001\n\013Rate" +
-      "InForce\022\036\n\004rate\030\001 \001(\0132\020.rowlock.v1.Rate\022" +
-      "\'\n\006source\030\002 \001(\0162\027.rowlock.v1.LimitSource" +
-      "\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006re" +
-      "ason\030\005 \001(\t\022\021\n\tavailable\030\006 \001(\r\"\204\001\n\005Spent\022" +
-      "\021\n\tlock_name\030\001 \001(\t\022\017\n\007permits\030\002 \001(\r\022\025\n\rf" +
-      "encing_token\030\003 \001(\004\022,\n\010spent_at\030\004 \001(\0132\032.g" +
-      "oogle.protobuf.Timestamp\022\022\n\nrequest_id\030\005" +
-      " \001(\t\"\262\001\n\nLockRecord\022.\n\nnot_before\030\001 \001(\0132" +
-      "\032.google.protobuf.Timestamp\022\032\n\rattempts_" +
-      "left\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022%\n\010last_" +
-      "run\030\004 \001(\0132\023.rowlock.v1.LastRun\022\017\n\007versio" +
-      "n\030\005 \001(\004B\020\n\016_attempts_left\"\310\001\n\007LastRun\022\r\n" +
-      "\005owner\030\001 \001(\t\022\025\n\rfencing_token\030\002 \001(\004\022.\n\ng" +
-      "ranted_at\030\003 \001(\0132\032.google.protobuf.Timest" +
-      "amp\022,\n\010ended_at\030\004 \001(\0132\032.google.protobuf." +
-      "Timestamp\022)\n\nend_reason\030\005 \001(\0162\025.rowlock." +
-      "v1.EndReason\022\016\n\006status\030\006 \001(\t\"\345\002\n\004Lock\022\014\n" +
-      "\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.rowlock.v1." +
-      "Limit\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014holder_co" +
-      "unt\030\004 \001(\r\022\024\n\014waiter_count\030\005 \001(\r\022\020\n\010drain" +
-      "ing\030\006 \001(\010\022\032\n\022last_fencing_token\030\007 \001(\004\022\"\n" +
-      "\007holders\030\010 \003(\0132\021.rowlock.v1.Claim\022\"\n\007wai" +
-      "ters\030\t \003(\0132\021.rowlock.v1.Claim\022&\n\006record\030" +
-      "\n \001(\0132\026.rowlock.v1.LockRecord\022%\n\004rate\030\013 " +
-      "\001(\0132\027.rowlock.v1.RateInForce\022&\n\005pools\030\014 " +
-      "\003(\0132\027.rowlock.v1.PoolInForce*R\n\004Mode\022\024\n\020" +
-      "MODE_UNSPECIFIED\020\000\022\017\n\013MODE_PERMIT\020\001\022\017\n\013M" +
-      "ODE_SHARED\020\002\022\022\n\016MODE_EXCLUSIVE\020\003*\233\002\n\rRef" +
-      "usalReason\022\036\n\032REFUSAL_REASON_UNSPECIFIED" +
-      "\020\000\022\027\n\023REFUSAL_REASON_BUSY\020\001\022\031\n\025REFUSAL_R" +
-      "EASON_PAUSED\020\002\022\035\n\031REFUSAL_REASON_NOT_BEF" +
-      "ORE\020\003\022\035\n\031REFUSAL_REASON_QUEUE_FULL\020\004\022\035\n\031" +
-      "REFUSAL_REASON_NEVER_FITS\020\005\022\034\n\030REFUSAL_R" +
-      "EASON_EXHAUSTED\020\006\022\"\n\036REFUSAL_REASON_STAT" +
-      "US_MISMATCH\020\007\022\027\n\023REFUSAL_REASON_RATE\020\010*\255" +
-      "\002\n\tEndReason\022\032\n\026END_REASON_UNSPECIFIED\020\000" +
-      "\022\027\n\023END_REASON_RELEASED\020\001\022\026\n\022END_REASON_" +
-      "EXPIRED\020\002\022\035\n\031END_REASON_FORCE_RELEASED\020\003" +
-      "\022\025\n\021END_REASON_LAPSED\020\004\022\030\n\024END_REASON_CA" +
-      "NCELLED\020\005\022\030\n\024END_REASON_TIMED_OUT\020\006\022\031\n\025E" +
-      "ND_REASON_NEVER_FITS\020\007\022\030\n\024END_REASON_EXH" +
-      "AUSTED\020\010\022\036\n\032END_REASON_STATUS_MISMATCH\020\t" +
-      "\022\024\n\020END_REASON_SPENT\020\n*o\n\nClaimState\022\033\n\027" +
-      "CLAIM_STATE_UNSPECIFIED\020\000\022\027\n\023CLAIM_STATE" +
-      "_WAITING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002\022\025\n\021CLAI" +
-      "M_STATE_ENDED\020\003*\220\001\n\nChangeKind\022\033\n\027CHANGE" +
-      "_KIND_UNSPECIFIED\020\000\022\025\n\021CHANGE_KIND_LIMIT" +
-      "\020\001\022\026\n\022CHANGE_KIND_RECORD\020\002\022\036\n\032CHANGE_KIN" +
-      "D_FORCED_RELEASE\020\003\022\026\n\022CHANGE_KIND_POLICY" +
-      "\020\004*\215\001\n\013LimitSource\022\034\n\030LIMIT_SOURCE_UNSPE" +
-      "CIFIED\020\000\022\030\n\024LIMIT_SOURCE_DEFAULT\020\001\022\030\n\024LI" +
-      "MIT_SOURCE_PATTERN\020\002\022\025\n\021LIMIT_SOURCE_NAM" +
-      "E\020\003\022\025\n\021LIMIT_SOURCE_POOL\020\004B\233\001\n\nrowlock.v" +
-      "1B\tLockProtoP\001Z9github.com/rowlock/rowlo" +
-      "ck/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252" +
-      "\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\G" +
-      "PBMetadata\352\002\013Rowlock::V1b\006proto3"
+      "e\022\021\n\tlock_name\030\010 \001(\t\0222\n\013queue_rules\030\t \001(" +
+      "\0132\035.rowlock.v1.QueueRulesInForce\"\251\002\n\010Cla" +
+      "imEnd\022%\n\006reason\030\001 \001(\0162\025.rowlock.v1.EndRe" +
+      "ason\022,\n\010ended_at\030\002 \001(\0132\032.google.protobuf" +
+      ".Timestamp\022\020\n\010ended_by\030\003 \001(\t\022\014\n\004note\030\004 \001" +
+      "(\t\022\016\n\006status\030\005 \001(\t\022\017\n\007message\030\006 \001(\t\022\"\n\007h" +
+      "olders\030\007 \003(\0132\021.rowlock.v1.Claim\022.\n\013retry" +
+      "_after\030\010 \001(\0132\031.google.protobuf.Duration\022" +
+      " \n\005limit\030\t \001(\0132\021.rowlock.v1.Limit\022\021\n\tloc" +
+      "k_name\030\n \001(\t\"\304\004\n\005Claim\022\021\n\tlock_name\030\001 \001(" +
+      "\t\022\025\n\rticket_number\030\002 \001(\004\022%\n\005state\030\003 \001(\0162" +
+      "\026.rowlock.v1.ClaimState\022\036\n\004mode\030\004 \001(\0162\020." +
+      "rowlock.v1.Mode\022\017\n\007permits\030\005 \001(\r\022\r\n\005owne" +
+      "r\030\006 \001(\t\022-\n\006labels\030\007 \003(\0132\035.rowlock.v1.Cla" +
+      "im.LabelsEntry\022\025\n\rfencing_token\030\010 \001(\004\0220\n" +
+      "\014requested_at\030\t \001(\0132\032.google.protobuf.Ti" +
+      "mestamp\022.\n\ngranted_at\030\n \001(\0132\032.google.pro" +
+      "tobuf.Timestamp\022.\n\nexpires_at\030\013 \001(\0132\032.go" +
+      "ogle.protobuf.Timestamp\022\023\n\013provisional\030\014" +
+      " \001(\010\022\021\n\tprincipal\030\r \001(\t\022!\n\003end\030\016 \001(\0132\024.r" +
+      "owlock.v1.ClaimEnd\022\017\n\007replica\030\017 \001(\t\022\022\n\ns" +
+      "pend_only\030\020 \001(\010\022\014\n\004pool\030\021 \001(\t\022%\n\004also\030\022 " +
+      "\003(\0132\027.rowlock.v1.ClaimedLock\032-\n\013LabelsEn" +
+      "try\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\335\002\n\006" +
+      "Change\022.\n\nchanged_at\030\001 \001(\0132\032.google.prot" +
+      "obuf.Timestamp\022\023\n\tlock_name\030\002 \001(\tH\000\022\021\n\007p" +
+      "attern\030\003 \001(\tH\000\022\016\n\004pool\030\n \001(\tH\000\022\022\n\nchange" +
+      "d_by\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t\022(\n\005limit\030\006 \001(" +
+      "\0132\027.rowlock.v1.LimitChangeH\001\022*\n\006record\030\007" +
+      " \001(\0132\030.rowlock.v1.RecordChangeH\001\0223\n\016forc" +
+      "ed_release\030\010 \001(\0132\031.rowlock.v1.ForcedRele" +
+      "aseH\001\022*\n\006policy\030\t \001(\0132\030.rowlock.v1.Polic" +
+      "yChangeH\001B\010\n\006targetB\006\n\004what\"\353\001\n\013LimitCha" +
+      "nge\022\021\n\004from\030\001 \001(\rH\000\210\001\001\022\017\n\002to\030\002 \001(\rH\001\210\001\001\022" +
+      "#\n\trate_from\030\003 \001(\0132\020.rowlock.v1.Rate\022!\n\007" +
+      "rate_to\030\004 \001(\0132\020.rowlock.v1.Rate\0220\n\020queue" +
+      "_rules_from\030\005 \001(\0132\026.rowlock.v1.QueueRule" +
+      "s\022.\n\016queue_rules_to\030\006 \001(\0132\026.rowlock.v1.Q" +
+      "ueueRulesB\007\n\005_fromB\005\n\003_to\"X\n\014RecordChang" +
+      "e\022$\n\004from\030\001 \001(\0132\026.rowlock.v1.LockRecord\022" +
+      "\"\n\002to\030\002 \001(\0132\026.rowlock.v1.LockRecord\"1\n\rF" +
+      "orcedRelease\022 \n\005claim\030\001 \001(\0132\021.rowlock.v1" +
+      ".Claim\"(\n\014PolicyChange\022\014\n\004from\030\001 \001(\t\022\n\n\002" +
+      "to\030\002 \001(\t\"\265\003\n\tWaitCause\022(\n\004held\030\001 \001(\0132\030.r" +
+      "owlock.v1.HeldByOthersH\000\022*\n\006queued\030\002 \001(\013" +
+      "2\030.rowlock.v1.QueuedBehindH\000\022*\n\005limit\030\003 " +
+      "\001(\0132\031.rowlock.v1.LimitInTheWayH\000\0220\n\nnot_" +
+      "before\030\004 \001(\0132\032.google.protobuf.Timestamp" +
+      "H\000\022\023\n\texhausted\030\005 \001(\010H\000\022\020\n\006status\030\006 \001(\tH" +
+      "\000\0227\n\021failed_over_until\030\007 \001(\0132\032.google.pr" +
+      "otobuf.TimestampH\000\022$\n\004rows\030\010 \001(\0132\024.rowlo" +
+      "ck.v1.RowsHeldH\000\022(\n\004rate\030\t \001(\0132\030.rowlock" +
+      ".v1.RateInTheWayH\000\022(\n\004pool\030\n \001(\0132\030.rowlo" +
+      "ck.v1.PoolInTheWayH\000\022\021\n\tlock_name\030\013 \001(\tB" +
+      "\007\n\005cause\"\343\001\n\014PoolInTheWay\022 \n\005limit\030\001 \001(\013" +
+      "2\021.rowlock.v1.Limit\022 \n\003use\030\002 \001(\0132\023.rowlo" +
+      "ck.v1.PoolUse\022\022\n\nwaits_here\030\003 \001(\010\022\r\n\005ahe" +
+      "ad\030\004 \001(\r\022\025\n\rpermits_ahead\030\005 \001(\004\022%\n\004rate\030" +
+      "\006 \001(\0132\027.rowlock.v1.RateInForce\022.\n\nrate_u" +
+      "ntil\030\007 \001(\0132\032.google.protobuf.Timestamp\"\202" +
+      "\001\n\007PoolUse\022\024\n\014held_permits\030\001 \001(\004\022\024\n\014hold" +
+      "er_count\030\002 \001(\r\022\024\n\014waiter_count\030\003 \001(\r\022\020\n\010" +
+      "draining\030\004 \001(\010\022\020\n\010counting\030\005 \001(\010\022\021\n\tavai" +
+      "lable\030\006 \001(\r\"\211\001\n\013PoolInForce\022 \n\005limit\030\001 \001" +
+      "(\0132\021.rowlock.v1.Limit\022%\n\004rate\030\002 \001(\0132\027.ro" +
+      "wlock.v1.RateInForce\022 \n\003use\030\003 \001(\0132\023.rowl" +
+      "ock.v1.PoolUse\022\017\n\007pattern\030\004 \001(\t\"{\n\014HeldB" +
+      "yOthers\022\"\n\007holders\030\001 \003(\0132\021.rowlock.v1.Cl" +
+      "aim\022\024\n\014holder_count\030\002 \001(\r\0221\n\rfirst_ends_" +
+      "at\030\003 \001(\0132\032.google.protobuf.Timestamp\"V\n\014" +
+      "QueuedBehind\022\r\n\005ahead\030\001 \001(\r\022\025\n\rpermits_a" +
+      "head\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021.rowlock.v1.C" +
+      "laim\"m\n\rLimitInTheWay\022 \n\005limit\030\001 \001(\0132\021.r" +
+      "owlock.v1.Limit\022*\n\006set_at\030\002 \001(\0132\032.google" +
+      ".protobuf.Timestamp\022\016\n\006set_by\030\003 \001(\t\"`\n\014R" +
+      "ateInTheWay\022%\n\004rate\030\001 \001(\0132\027.rowlock.v1.R" +
+      "ateInForce\022)\n\005until\030\002 \001(\0132\032.google.proto" +
+      "buf.Timestamp\"\\\n\010RowsHeld\022\025\n\rconnection_" +
+      "id\030\001 \001(\004\022\014\n\004user\030\002 \001(\t\022+\n\010held_for\030\003 \001(\013" +
+      "2\031.google.protobuf.Duration\"\232\001\n\014WaitEsti" +
+      "mate\022)\n\006median\030\001 \001(\0132\031.google.protobuf.D" +
+      "uration\022&\n\003low\030\002 \001(\0132\031.google.protobuf.D" +
+      "uration\022\'\n\004high\030\003 \001(\0132\031.google.protobuf." +
+      "Duration\022\016\n\006leases\030\004 \001(\r\"s\n\005Limit\022\017\n\007per" +
+      "mits\030\001 \001(\r\022\'\n\006source\030\002 \001(\0162\027.rowlock.v1." +
+      "LimitSource\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030" +
+      "\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"N\n\004Rate\022\017\n\007permits" +
+      "\030\001 \001(\r\022&\n\003per\030\002 \001(\0132\031.google.protobuf.Du" +
+      "ration\022\r\n\005burst\030\003 \001(\r\"\233\001\n\013RateInForce\022\036\n" +
+      "\004rate\030\001 \001(\0132\020.rowlock.v1.Rate\022\'\n\006source\030" +
+      "\002 \001(\0162\027.rowlock.v1.LimitSource\022\017\n\007patter" +
+      "n\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t" +
+      "\022\021\n\tavailable\030\006 \001(\r\"J\n\nQueueRules\022\023\n\013wai" +
+      "ting_max\030\001 \001(\r\022\'\n\twhen_full\030\002 \001(\0162\024.rowl" +
+      "ock.v1.WhenFull\"\225\001\n\021QueueRulesInForce\022%\n" +
+      "\005rules\030\001 \001(\0132\026.rowlock.v1.QueueRules\022\'\n\006" +
+      "source\030\002 \001(\0162\027.rowlock.v1.LimitSource\022\017\n" +
+      "\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reaso" +
+      "n\030\005 \001(\t\"\204\001\n\005Spent\022\021\n\tlock_name\030\001 \001(\t\022\017\n\007" +
+      "permits\030\002 \001(\r\022\025\n\rfencing_token\030\003 \001(\004\022,\n\010" +
+      "spent_at\030\004 \001(\0132\032.google.protobuf.Timesta" +
+      "mp\022\022\n\nrequest_id\030\005 \001(\t\"\262\001\n\nLockRecord\022.\n" +
+      "\nnot_before\030\001 \001(\0132\032.google.protobuf.Time" +
+      "stamp\022\032\n\rattempts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006sta" +
+      "tus\030\003 \001(\t\022%\n\010last_run\030\004 \001(\0132\023.rowlock.v1" +
+      ".LastRun\022\017\n\007version\030\005 \001(\004B\020\n\016_attempts_l" +
+      "eft\"\310\001\n\007LastRun\022\r\n\005owner\030\001 \001(\t\022\025\n\rfencin" +
+      "g_token\030\002 \001(\004\022.\n\ngranted_at\030\003 \001(\0132\032.goog" +
+      "le.protobuf.Timestamp\022,\n\010ended_at\030\004 \001(\0132" +
+      "\032.google.protobuf.Timestamp\022)\n\nend_reaso" +
+      "n\030\005 \001(\0162\025.rowlock.v1.EndReason\022\016\n\006status" +
+      "\030\006 \001(\t\"\231\003\n\004Lock\022\014\n\004name\030\001 \001(\t\022 \n\005limit\030\002" +
+      " \001(\0132\021.rowlock.v1.Limit\022\024\n\014held_permits\030" +
+      "\003 \001(\004\022\024\n\014holder_count\030\004 \001(\r\022\024\n\014waiter_co" +
+      "unt\030\005 \001(\r\022\020\n\010draining\030\006 \001(\010\022\032\n\022last_fenc" +
+      "ing_token\030\007 \001(\004\022\"\n\007holders\030\010 \003(\0132\021.rowlo" +
+      "ck.v1.Claim\022\"\n\007waiters\030\t \003(\0132\021.rowlock.v" +
+      "1.Claim\022&\n\006record\030\n \001(\0132\026.rowlock.v1.Loc" +
+      "kRecord\022%\n\004rate\030\013 \001(\0132\027.rowlock.v1.RateI" +
+      "nForce\022&\n\005pools\030\014 \003(\0132\027.rowlock.v1.PoolI" +
+      "nForce\0222\n\013queue_rules\030\r \001(\0132\035.rowlock.v1" +
+      ".QueueRulesInForce*R\n\004Mode\022\024\n\020MODE_UNSPE" +
+      "CIFIED\020\000\022\017\n\013MODE_PERMIT\020\001\022\017\n\013MODE_SHARED" +
+      "\020\002\022\022\n\016MODE_EXCLUSIVE\020\003*\233\002\n\rRefusalReason" +
+      "\022\036\n\032REFUSAL_REASON_UNSPECIFIED\020\000\022\027\n\023REFU" +
+      "SAL_REASON_BUSY\020\001\022\031\n\025REFUSAL_REASON_PAUS" +
+      "ED\020\002\022\035\n\031REFUSAL_REASON_NOT_BEFORE\020\003\022\035\n\031R" +
+      "EFUSAL_REASON_QUEUE_FULL\020\004\022\035\n\031REFUSAL_RE" +
+      "ASON_NEVER_FITS\020\005\022\034\n\030REFUSAL_REASON_EXHA" +
+      "USTED\020\006\022\"\n\036REFUSAL_REASON_STATUS_MISMATC" +
+      "H\020\007\022\027\n\023REFUSAL_REASON_RATE\020\010*\310\002\n\tEndReas" +
+      "on\022\032\n\026END_REASON_UNSPECIFIED\020\000\022\027\n\023END_RE" +
+      "ASON_RELEASED\020\001\022\026\n\022END_REASON_EXPIRED\020\002\022" +
+      "\035\n\031END_REASON_FORCE_RELEASED\020\003\022\025\n\021END_RE" +
+      "ASON_LAPSED\020\004\022\030\n\024END_REASON_CANCELLED\020\005\022" +
+      "\030\n\024END_REASON_TIMED_OUT\020\006\022\031\n\025END_REASON_" +
+      "NEVER_FITS\020\007\022\030\n\024END_REASON_EXHAUSTED\020\010\022\036" +
+      "\n\032END_REASON_STATUS_MISMATCH\020\t\022\024\n\020END_RE" +
+      "ASON_SPENT\020\n\022\031\n\025END_REASON_SUPERSEDED\020\013*" +
+      "o\n\nClaimState\022\033\n\027CLAIM_STATE_UNSPECIFIED" +
+      "\020\000\022\027\n\023CLAIM_STATE_WAITING\020\001\022\024\n\020CLAIM_STA" +
+      "TE_HELD\020\002\022\025\n\021CLAIM_STATE_ENDED\020\003*\220\001\n\nCha" +
+      "ngeKind\022\033\n\027CHANGE_KIND_UNSPECIFIED\020\000\022\025\n\021" +
+      "CHANGE_KIND_LIMIT\020\001\022\026\n\022CHANGE_KIND_RECOR" +
+      "D\020\002\022\036\n\032CHANGE_KIND_FORCED_RELEASE\020\003\022\026\n\022C" +
+      "HANGE_KIND_POLICY\020\004*\215\001\n\013LimitSource\022\034\n\030L" +
+      "IMIT_SOURCE_UNSPECIFIED\020\000\022\030\n\024LIMIT_SOURC" +
+      "E_DEFAULT\020\001\022\030\n\024LIMIT_SOURCE_PATTERN\020\002\022\025\n" +
+      "\021LIMIT_SOURCE_NAME\020\003\022\025\n\021LIMIT_SOURCE_POO" +
+      "L\020\004*^\n\010WhenFull\022\031\n\025WHEN_FULL_UNSPECIFIED" +
+      "\020\000\022\024\n\020WHEN_FULL_REFUSE\020\001\022!\n\035WHEN_FULL_EN" +
+      "D_LONGEST_WAITING\020\002B\233\001\n\nrowlock.v1B\tLock" +
+      "ProtoP\001Z9github.com/rowlock/rowlock/clie" +
+      "nts/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlo" +
+      "ck.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetad" +
+      "ata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -401,7 +425,7 @@ public final class LockProto {
     internal_static_rowlock_v1_Refusal_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Refusal_descriptor,
-        new java.lang.String[] { "Reason", "Message", "Holders", "RetryAfter", "Limit", "Status", "Rate", "LockName", });
+        new java.lang.String[] { "Reason", "Message", "Holders", "RetryAfter", "Limit", "Status", "Rate", "LockName", "QueueRules", });
     internal_static_rowlock_v1_ClaimEnd_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_rowlock_v1_ClaimEnd_fieldAccessorTable = new
@@ -431,7 +455,7 @@ public final class LockProto {
     internal_static_rowlock_v1_LimitChange_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitChange_descriptor,
-        new java.lang.String[] { "From", "To", "RateFrom", "RateTo", });
+        new java.lang.String[] { "From", "To", "RateFrom", "RateTo", "QueueRulesFrom", "QueueRulesTo", });
     internal_static_rowlock_v1_RecordChange_descriptor =
       getDescriptor().getMessageTypes().get(9);
     internal_static_rowlock_v1_RecordChange_fieldAccessorTable = new
@@ -528,30 +552,42 @@ public final class LockProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RateInForce_descriptor,
         new java.lang.String[] { "Rate", "Source", "Pattern", "Version", "Reason", "Available", });
-    internal_static_rowlock_v1_Spent_descriptor =
+    internal_static_rowlock_v1_QueueRules_descriptor =
       getDescriptor().getMessageTypes().get(25);
+    internal_static_rowlock_v1_QueueRules_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_QueueRules_descriptor,
+        new java.lang.String[] { "WaitingMax", "WhenFull", });
+    internal_static_rowlock_v1_QueueRulesInForce_descriptor =
+      getDescriptor().getMessageTypes().get(26);
+    internal_static_rowlock_v1_QueueRulesInForce_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_QueueRulesInForce_descriptor,
+        new java.lang.String[] { "Rules", "Source", "Pattern", "Version", "Reason", });
+    internal_static_rowlock_v1_Spent_descriptor =
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_Spent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Spent_descriptor,
         new java.lang.String[] { "LockName", "Permits", "FencingToken", "SpentAt", "RequestId", });
     internal_static_rowlock_v1_LockRecord_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_LockRecord_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LockRecord_descriptor,
         new java.lang.String[] { "NotBefore", "AttemptsLeft", "Status", "LastRun", "Version", });
     internal_static_rowlock_v1_LastRun_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_LastRun_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LastRun_descriptor,
         new java.lang.String[] { "Owner", "FencingToken", "GrantedAt", "EndedAt", "EndReason", "Status", });
     internal_static_rowlock_v1_Lock_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_Lock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Lock_descriptor,
-        new java.lang.String[] { "Name", "Limit", "HeldPermits", "HolderCount", "WaiterCount", "Draining", "LastFencingToken", "Holders", "Waiters", "Record", "Rate", "Pools", });
+        new java.lang.String[] { "Name", "Limit", "HeldPermits", "HolderCount", "WaiterCount", "Draining", "LastFencingToken", "Holders", "Waiters", "Record", "Rate", "Pools", "QueueRules", });
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.EmptyProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();

@@ -663,7 +663,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
      * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
      * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
      * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -956,7 +956,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
      * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
      * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
      * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -1245,7 +1245,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
      * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
      * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
      * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -1524,7 +1524,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
      * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
      * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
      * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another
@@ -1752,7 +1752,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same
+     * Sets the limit, the rate, the queue rules or several of them for a name or a pattern, to absolute values. A higher limit grants waiters in the same
      * transaction (for a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before
      * the answer). A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken
      * under the rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another

@@ -323,224 +323,229 @@ public final class LockServiceProto {
       "f.Duration\022\023\n\006status\030\003 \001(\tH\000\210\001\001\022\032\n\rattem" +
       "pts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_statusB\020\n\016_attem" +
       "pts_left\"#\n\017ReleaseResponse\022\020\n\010released\030" +
-      "\001 \001(\010\"\273\002\n\017SetLimitRequest\022\016\n\004name\030\001 \001(\tH" +
+      "\001 \001(\010\"\262\003\n\017SetLimitRequest\022\016\n\004name\030\001 \001(\tH" +
       "\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\t \001(\tH\000\022\017\n\005" +
       "limit\030\003 \001(\rH\001\022-\n\013unset_limit\030\004 \001(\0132\026.goo" +
       "gle.protobuf.EmptyH\001\022\035\n\020expected_version" +
-      "\030\005 \001(\004H\003\210\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004rate\030\007 \001(" +
+      "\030\005 \001(\004H\004\210\001\001\022\016\n\006reason\030\006 \001(\t\022 \n\004rate\030\007 \001(" +
       "\0132\020.rowlock.v1.RateH\002\022,\n\nunset_rate\030\010 \001(" +
-      "\0132\026.google.protobuf.EmptyH\002B\010\n\006targetB\013\n" +
-      "\tnew_limitB\n\n\010new_rateB\023\n\021_expected_vers" +
-      "ion\"\314\001\n\020SetLimitResponse\022\r\n\005limit\030\001 \001(\r\022" +
-      "\017\n\007version\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024" +
-      "\n\014waiter_count\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026" +
-      "\n\016servers_behind\030\006 \001(\r\022\036\n\004rate\030\007 \001(\0132\020.r" +
-      "owlock.v1.Rate\022\020\n\010no_limit\030\010 \001(\010\022\020\n\010coun" +
-      "ting\030\t \001(\010\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001" +
-      "(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.ro" +
-      "wlock.v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006pr" +
-      "efix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_to" +
-      "ken\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 " +
-      "\001(\0162\025.rowlock.v1.ListOrder\"M\n\021ListLocksR" +
-      "esponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock" +
-      "\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021WatchLocksR" +
-      "equest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResp" +
-      "onse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132" +
-      "\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010co" +
-      "mplete\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006pre" +
-      "fix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_tok" +
-      "en\030\003 \001(\t\"\320\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH" +
-      "\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000\022\r\n\005" +
-      "limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005" +
-      " \001(\t\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate\022\021\n\t" +
-      "rate_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlock.v" +
-      "1.PoolUseB\010\n\006target\"W\n\022ListLimitsRespons" +
-      "e\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSett" +
-      "ing\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021ListCla" +
-      "imsRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefi" +
-      "x\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowlock.v1." +
-      "HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprincipal\030\005 \001" +
-      "(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.ListClai" +
-      "msRequest.LabelsEntry\022&\n\006states\030\007 \003(\0162\026." +
-      "rowlock.v1.ClaimState\022*\n\013end_reasons\030\010 \003" +
-      "(\0162\025.rowlock.v1.EndReason\022(\n\004from\030\t \001(\0132" +
-      "\032.google.protobuf.Timestamp\022)\n\005until\030\n \001" +
-      "(\0132\032.google.protobuf.Timestamp\022\021\n\tpage_s" +
-      "ize\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013LabelsE" +
-      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005" +
-      "locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(\t\022&\n\002at" +
-      "\030\002 \001(\0132\032.google.protobuf.Timestamp\"\271\001\n\022L" +
-      "istClaimsResponse\022!\n\006claims\030\001 \003(\0132\021.rowl" +
-      "ock.v1.Claim\022\027\n\017next_page_token\030\002 \001(\t\0224\n" +
-      "\020searched_back_to\030\003 \001(\0132\032.google.protobu" +
-      "f.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.goo" +
-      "gle.protobuf.Timestamp\"\373\001\n\022ListChangesRe" +
-      "quest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001" +
-      "(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.ChangeK" +
-      "ind\022(\n\004from\030\004 \001(\0132\032.google.protobuf.Time" +
-      "stamp\022)\n\005until\030\005 \001(\0132\032.google.protobuf.T" +
-      "imestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage_siz" +
-      "e\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005locks\"\274\001\n" +
-      "\023ListChangesResponse\022#\n\007changes\030\001 \003(\0132\022." +
-      "rowlock.v1.Change\022\027\n\017next_page_token\030\002 \001" +
-      "(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google.pr" +
-      "otobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132" +
-      "\032.google.protobuf.Timestamp\"p\n\022ExplainWa" +
-      "itRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002" +
-      " \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.Claim" +
-      "ReferenceH\000B\010\n\006target\"\273\001\n\023ExplainWaitRes" +
-      "ponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n" +
-      "\005claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006cause" +
-      "s\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n\007summar" +
-      "y\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.W" +
-      "aitEstimate\":\n\016ClaimReference\022\021\n\tlock_na" +
-      "me\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023Force" +
-      "ReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030" +
-      "\002 \001(\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006r" +
-      "eason\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseRes" +
-      "ponse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022" +
-      "\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRecordReque" +
-      "st\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampH\000\0222\n\rnot_before" +
-      "_in\030\003 \001(\0132\031.google.protobuf.DurationH\000\0222" +
-      "\n\020unset_not_before\030\004 \001(\0132\026.google.protob" +
-      "uf.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023u" +
-      "nset_attempts_left\030\006 \001(\0132\026.google.protob" +
-      "uf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expec" +
-      "ted_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020" +
-      "\n\016new_not_beforeB\023\n\021new_attempts_leftB\t\n" +
-      "\007_statusB\023\n\021_expected_version\">\n\024UpdateR" +
-      "ecordResponse\022&\n\006record\030\001 \001(\0132\026.rowlock." +
-      "v1.LockRecord\"g\n\023DeleteRecordRequest\022\014\n\004" +
-      "name\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001" +
-      "\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_version\"\'" +
-      "\n\024DeleteRecordResponse\022\017\n\007deleted\030\001 \001(\010\"" +
-      "\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005" +
-      "names\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n\n" +
-      "max_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowloc" +
-      "k.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010m" +
-      "ax_wait\030\006 \001(\0132\031.google.protobuf.Duration" +
-      "B\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n\017" +
-      "CaptureResponse\022!\n\006leases\030\001 \003(\0132\021.rowloc" +
-      "k.v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google" +
-      ".protobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"" +
-      "w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowloc" +
-      "k.v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.row" +
-      "lock.v1.SessionCommand\022\020\n\010received\030\003 \001(\004" +
-      "\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006label" +
-      "s\030\002 \003(\0132#.rowlock.v1.SessionOpen.LabelsE" +
-      "ntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005valu" +
-      "e\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030\001" +
-      " \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf." +
-      "Duration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006cancel\030" +
-      "\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowlock.v1.Ac" +
-      "quireRequestH\000\0227\n\rwait_in_queue\030\013 \001(\0132\036." +
-      "rowlock.v1.WaitInQueueRequestH\000\022)\n\005renew" +
-      "\030\014 \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014re" +
-      "new_leases\030\r \001(\0132\027.rowlock.v1.RenewLease" +
-      "sH\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1.Releas" +
-      "eRequestH\000\022-\n\007capture\030\017 \001(\0132\032.rowlock.v1" +
-      ".CaptureRequestH\000\0220\n\tset_limit\030\020 \001(\0132\033.r" +
-      "owlock.v1.SetLimitRequestH\000\0228\n\rupdate_re" +
-      "cord\030\021 \001(\0132\037.rowlock.v1.UpdateRecordRequ" +
-      "estH\000\0228\n\rdelete_record\030\022 \001(\0132\037.rowlock.v" +
-      "1.DeleteRecordRequestH\000\0228\n\rforce_release" +
-      "\030\023 \001(\0132\037.rowlock.v1.ForceReleaseRequestH" +
-      "\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1.GetLock" +
-      "RequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.rowlock." +
-      "v1.ListLocksRequestH\000\0224\n\013list_limits\030\026 \001" +
-      "(\0132\035.rowlock.v1.ListLimitsRequestH\000\0224\n\013l" +
-      "ist_claims\030\027 \001(\0132\035.rowlock.v1.ListClaims" +
-      "RequestH\000\0226\n\014list_changes\030\030 \001(\0132\036.rowloc" +
-      "k.v1.ListChangesRequestH\000\0226\n\014explain_wai" +
-      "t\030\031 \001(\0132\036.rowlock.v1.ExplainWaitRequestH" +
-      "\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock.v1.Watc" +
-      "hLocksRequestH\000B\t\n\007command\"7\n\013RenewLease" +
-      "s\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRequ" +
-      "est\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.r" +
-      "owlock.v1.RenewedLease\"b\n\014RenewedLease\022\"" +
-      "\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005er" +
-      "ror\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outco" +
-      "me\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031" +
-      ".rowlock.v1.SessionOpened\022*\n\007results\030\002 \003" +
-      "(\0132\031.rowlock.v1.SessionResult\022\r\n\005heard\030\003" +
-      " \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLeas" +
-      "e\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022" +
-      "\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n" +
-      "\007replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001" +
-      "(\0132\031.google.protobuf.Duration\022.\n\013silence" +
-      "_max\030\003 \001(\0132\031.google.protobuf.Duration\022/\n" +
-      "\014grace_period\030\004 \001(\0132\031.google.protobuf.Du" +
-      "ration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_ma" +
-      "x\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\rS" +
-      "essionResult\022\014\n\004call\030\001 \001(\004\022#\n\005error\030\002 \001(" +
-      "\0132\022.google.rpc.StatusH\000\022&\n\010rejected\030\003 \001(" +
-      "\0132\022.google.rpc.StatusH\000\022.\n\007acquire\030\n \001(\013" +
-      "2\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_" +
-      "in_queue\030\013 \001(\0132\037.rowlock.v1.WaitInQueueR" +
-      "esponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowlock.v1.Re" +
-      "newResponseH\000\0221\n\014renew_leases\030\r \001(\0132\031.ro" +
-      "wlock.v1.RenewedLeasesH\000\022.\n\007release\030\016 \001(" +
-      "\0132\033.rowlock.v1.ReleaseResponseH\000\022.\n\007capt" +
-      "ure\030\017 \001(\0132\033.rowlock.v1.CaptureResponseH\000" +
-      "\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v1.SetLimi" +
-      "tResponseH\000\0229\n\rupdate_record\030\021 \001(\0132 .row" +
-      "lock.v1.UpdateRecordResponseH\000\0229\n\rdelete" +
-      "_record\030\022 \001(\0132 .rowlock.v1.DeleteRecordR" +
-      "esponseH\000\0229\n\rforce_release\030\023 \001(\0132 .rowlo" +
-      "ck.v1.ForceReleaseResponseH\000\022/\n\010get_lock" +
-      "\030\024 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223\n" +
-      "\nlist_locks\030\025 \001(\0132\035.rowlock.v1.ListLocks" +
-      "ResponseH\000\0225\n\013list_limits\030\026 \001(\0132\036.rowloc" +
-      "k.v1.ListLimitsResponseH\000\0225\n\013list_claims" +
-      "\030\027 \001(\0132\036.rowlock.v1.ListClaimsResponseH\000" +
-      "\0227\n\014list_changes\030\030 \001(\0132\037.rowlock.v1.List" +
-      "ChangesResponseH\000\0227\n\014explain_wait\030\031 \001(\0132" +
-      "\037.rowlock.v1.ExplainWaitResponseH\000\0225\n\013wa" +
-      "tch_locks\030\032 \001(\0132\036.rowlock.v1.WatchLocksR" +
-      "esponseH\000B\010\n\006result\"S\n\tLostLease\022\020\n\010leas" +
-      "e_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003end\030\003 \001" +
-      "(\0132\024.rowlock.v1.ClaimEnd*v\n\tListOrder\022\032\n" +
-      "\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_" +
-      "NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027L" +
-      "IST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockService" +
-      "\022B\n\007Acquire\022\032.rowlock.v1.AcquireRequest\032" +
-      "\033.rowlock.v1.AcquireResponse\022P\n\013WaitInQu" +
-      "eue\022\036.rowlock.v1.WaitInQueueRequest\032\037.ro" +
-      "wlock.v1.WaitInQueueResponse0\001\022<\n\005Renew\022" +
-      "\030.rowlock.v1.RenewRequest\032\031.rowlock.v1.R" +
-      "enewResponse\022B\n\007Release\022\032.rowlock.v1.Rel" +
-      "easeRequest\032\033.rowlock.v1.ReleaseResponse" +
-      "\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitReques" +
-      "t\032\034.rowlock.v1.SetLimitResponse\022B\n\007GetLo" +
-      "ck\022\032.rowlock.v1.GetLockRequest\032\033.rowlock" +
-      ".v1.GetLockResponse\022H\n\tListLocks\022\034.rowlo" +
-      "ck.v1.ListLocksRequest\032\035.rowlock.v1.List" +
-      "LocksResponse\022K\n\nListLimits\022\035.rowlock.v1" +
-      ".ListLimitsRequest\032\036.rowlock.v1.ListLimi" +
-      "tsResponse\022K\n\nListClaims\022\035.rowlock.v1.Li" +
-      "stClaimsRequest\032\036.rowlock.v1.ListClaimsR" +
-      "esponse\022N\n\013ListChanges\022\036.rowlock.v1.List" +
-      "ChangesRequest\032\037.rowlock.v1.ListChangesR" +
-      "esponse\022N\n\013ExplainWait\022\036.rowlock.v1.Expl" +
-      "ainWaitRequest\032\037.rowlock.v1.ExplainWaitR" +
-      "esponse\022M\n\nWatchLocks\022\035.rowlock.v1.Watch" +
-      "LocksRequest\032\036.rowlock.v1.WatchLocksResp" +
-      "onse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.Forc" +
-      "eReleaseRequest\032 .rowlock.v1.ForceReleas" +
-      "eResponse\022Q\n\014UpdateRecord\022\037.rowlock.v1.U" +
-      "pdateRecordRequest\032 .rowlock.v1.UpdateRe" +
-      "cordResponse\022B\n\007Capture\022\032.rowlock.v1.Cap" +
-      "tureRequest\032\033.rowlock.v1.CaptureResponse" +
-      "\022Q\n\014DeleteRecord\022\037.rowlock.v1.DeleteReco" +
-      "rdRequest\032 .rowlock.v1.DeleteRecordRespo" +
-      "nse\022F\n\007Session\022\032.rowlock.v1.SessionReque" +
-      "st\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n\n" +
-      "rowlock.v1B\020LockServiceProtoP\001Z9github.c" +
-      "om/rowlock/rowlock/clients/go/rowlockv1;" +
-      "rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V" +
-      "1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V1" +
-      "b\006proto3"
+      "\0132\026.google.protobuf.EmptyH\002\022-\n\013queue_rul" +
+      "es\030\n \001(\0132\026.rowlock.v1.QueueRulesH\003\0223\n\021un" +
+      "set_queue_rules\030\013 \001(\0132\026.google.protobuf." +
+      "EmptyH\003B\010\n\006targetB\013\n\tnew_limitB\n\n\010new_ra" +
+      "teB\021\n\017new_queue_rulesB\023\n\021_expected_versi" +
+      "on\"\371\001\n\020SetLimitResponse\022\r\n\005limit\030\001 \001(\r\022\017" +
+      "\n\007version\030\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024\n" +
+      "\014waiter_count\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026\n" +
+      "\016servers_behind\030\006 \001(\r\022\036\n\004rate\030\007 \001(\0132\020.ro" +
+      "wlock.v1.Rate\022\020\n\010no_limit\030\010 \001(\010\022\020\n\010count" +
+      "ing\030\t \001(\010\022+\n\013queue_rules\030\n \001(\0132\026.rowlock" +
+      ".v1.QueueRules\"\036\n\016GetLockRequest\022\014\n\004name" +
+      "\030\001 \001(\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132" +
+      "\020.rowlock.v1.Lock\"\202\001\n\020ListLocksRequest\022\016" +
+      "\n\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npag" +
+      "e_token\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005orde" +
+      "r\030\005 \001(\0162\025.rowlock.v1.ListOrder\"M\n\021ListLo" +
+      "cksResponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1." +
+      "Lock\022\027\n\017next_page_token\030\002 \001(\t\"#\n\021WatchLo" +
+      "cksRequest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocks" +
+      "Response\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 " +
+      "\003(\0132\020.rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020" +
+      "\n\010complete\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n" +
+      "\006prefix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage" +
+      "_token\030\003 \001(\t\"\375\001\n\014LimitSetting\022\016\n\004name\030\001 " +
+      "\001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000" +
+      "\022\r\n\005limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reas" +
+      "on\030\005 \001(\t\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate" +
+      "\022\021\n\trate_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlo" +
+      "ck.v1.PoolUse\022+\n\013queue_rules\030\n \001(\0132\026.row" +
+      "lock.v1.QueueRulesB\010\n\006target\"W\n\022ListLimi" +
+      "tsResponse\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1." +
+      "LimitSetting\022\027\n\017next_page_token\030\002 \001(\t\"\306\003" +
+      "\n\021ListClaimsRequest\022\023\n\tlock_name\030\001 \001(\tH\000" +
+      "\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.ro" +
+      "wlock.v1.HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprin" +
+      "cipal\030\005 \001(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1" +
+      ".ListClaimsRequest.LabelsEntry\022&\n\006states" +
+      "\030\007 \003(\0162\026.rowlock.v1.ClaimState\022*\n\013end_re" +
+      "asons\030\010 \003(\0162\025.rowlock.v1.EndReason\022(\n\004fr" +
+      "om\030\t \001(\0132\032.google.protobuf.Timestamp\022)\n\005" +
+      "until\030\n \001(\0132\032.google.protobuf.Timestamp\022" +
+      "\021\n\tpage_size\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-" +
+      "\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(" +
+      "\t:\0028\001B\007\n\005locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 " +
+      "\001(\t\022&\n\002at\030\002 \001(\0132\032.google.protobuf.Timest" +
+      "amp\"\271\001\n\022ListClaimsResponse\022!\n\006claims\030\001 \003" +
+      "(\0132\021.rowlock.v1.Claim\022\027\n\017next_page_token" +
+      "\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.googl" +
+      "e.protobuf.Timestamp\0221\n\rcomplete_from\030\004 " +
+      "\001(\0132\032.google.protobuf.Timestamp\"\373\001\n\022List" +
+      "ChangesRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006p" +
+      "refix\030\002 \001(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v" +
+      "1.ChangeKind\022(\n\004from\030\004 \001(\0132\032.google.prot" +
+      "obuf.Timestamp\022)\n\005until\030\005 \001(\0132\032.google.p" +
+      "rotobuf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n" +
+      "\tpage_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005" +
+      "locks\"\274\001\n\023ListChangesResponse\022#\n\007changes" +
+      "\030\001 \003(\0132\022.rowlock.v1.Change\022\027\n\017next_page_" +
+      "token\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032." +
+      "google.protobuf.Timestamp\0221\n\rcomplete_fr" +
+      "om\030\004 \001(\0132\032.google.protobuf.Timestamp\"p\n\022" +
+      "ExplainWaitRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tti" +
+      "cket_id\030\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock" +
+      ".v1.ClaimReferenceH\000B\010\n\006target\"\273\001\n\023Expla" +
+      "inWaitResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v" +
+      "1.Lock\022 \n\005claim\030\002 \001(\0132\021.rowlock.v1.Claim" +
+      "\022%\n\006causes\030\003 \003(\0132\025.rowlock.v1.WaitCause\022" +
+      "\017\n\007summary\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.row" +
+      "lock.v1.WaitEstimate\":\n\016ClaimReference\022\021" +
+      "\n\tlock_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004" +
+      "\"l\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022" +
+      "+\n\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimReferen" +
+      "ceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024ForceR" +
+      "eleaseResponse\022 \n\005ended\030\001 \003(\0132\021.rowlock." +
+      "v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRe" +
+      "cordRequest\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030" +
+      "\002 \001(\0132\032.google.protobuf.TimestampH\000\0222\n\rn" +
+      "ot_before_in\030\003 \001(\0132\031.google.protobuf.Dur" +
+      "ationH\000\0222\n\020unset_not_before\030\004 \001(\0132\026.goog" +
+      "le.protobuf.EmptyH\000\022\027\n\rattempts_left\030\005 \001" +
+      "(\rH\001\0225\n\023unset_attempts_left\030\006 \001(\0132\026.goog" +
+      "le.protobuf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001" +
+      "\022\035\n\020expected_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reaso" +
+      "n\030\t \001(\tB\020\n\016new_not_beforeB\023\n\021new_attempt" +
+      "s_leftB\t\n\007_statusB\023\n\021_expected_version\">" +
+      "\n\024UpdateRecordResponse\022&\n\006record\030\001 \001(\0132\026" +
+      ".rowlock.v1.LockRecord\"g\n\023DeleteRecordRe" +
+      "quest\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_version\030" +
+      "\002 \001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_" +
+      "version\"\'\n\024DeleteRecordResponse\022\017\n\007delet" +
+      "ed\030\001 \001(\010\"\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 " +
+      "\001(\tH\000\022&\n\005names\030\002 \001(\0132\025.rowlock.v1.LockNa" +
+      "mesH\000\022\022\n\nmax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\013" +
+      "2\026.rowlock.v1.LeaseTerms\022\022\n\nrequest_id\030\005" +
+      " \001(\t\022+\n\010max_wait\030\006 \001(\0132\031.google.protobuf" +
+      ".DurationB\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030" +
+      "\001 \003(\t\"y\n\017CaptureResponse\022!\n\006leases\030\001 \003(\013" +
+      "2\021.rowlock.v1.Lease\022.\n\013retry_after\030\002 \001(\013" +
+      "2\031.google.protobuf.Duration\022\023\n\013is_repeat" +
+      "ed\030\003 \001(\010\"w\n\016SessionRequest\022%\n\004open\030\001 \001(\013" +
+      "2\027.rowlock.v1.SessionOpen\022,\n\010commands\030\002 " +
+      "\003(\0132\032.rowlock.v1.SessionCommand\022\020\n\010recei" +
+      "ved\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t" +
+      "\0223\n\006labels\030\002 \003(\0132#.rowlock.v1.SessionOpe" +
+      "n.LabelsEntry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(" +
+      "\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022" +
+      "\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google." +
+      "protobuf.Duration\022\023\n\013traceparent\030\003 \001(\t\022\020" +
+      "\n\006cancel\030\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowl" +
+      "ock.v1.AcquireRequestH\000\0227\n\rwait_in_queue" +
+      "\030\013 \001(\0132\036.rowlock.v1.WaitInQueueRequestH\000" +
+      "\022)\n\005renew\030\014 \001(\0132\030.rowlock.v1.RenewReques" +
+      "tH\000\022/\n\014renew_leases\030\r \001(\0132\027.rowlock.v1.R" +
+      "enewLeasesH\000\022-\n\007release\030\016 \001(\0132\032.rowlock." +
+      "v1.ReleaseRequestH\000\022-\n\007capture\030\017 \001(\0132\032.r" +
+      "owlock.v1.CaptureRequestH\000\0220\n\tset_limit\030" +
+      "\020 \001(\0132\033.rowlock.v1.SetLimitRequestH\000\0228\n\r" +
+      "update_record\030\021 \001(\0132\037.rowlock.v1.UpdateR" +
+      "ecordRequestH\000\0228\n\rdelete_record\030\022 \001(\0132\037." +
+      "rowlock.v1.DeleteRecordRequestH\000\0228\n\rforc" +
+      "e_release\030\023 \001(\0132\037.rowlock.v1.ForceReleas" +
+      "eRequestH\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v" +
+      "1.GetLockRequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034" +
+      ".rowlock.v1.ListLocksRequestH\000\0224\n\013list_l" +
+      "imits\030\026 \001(\0132\035.rowlock.v1.ListLimitsReque" +
+      "stH\000\0224\n\013list_claims\030\027 \001(\0132\035.rowlock.v1.L" +
+      "istClaimsRequestH\000\0226\n\014list_changes\030\030 \001(\013" +
+      "2\036.rowlock.v1.ListChangesRequestH\000\0226\n\014ex" +
+      "plain_wait\030\031 \001(\0132\036.rowlock.v1.ExplainWai" +
+      "tRequestH\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowloc" +
+      "k.v1.WatchLocksRequestH\000B\t\n\007command\"7\n\013R" +
+      "enewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1." +
+      "RenewRequest\"9\n\rRenewedLeases\022(\n\006leases\030" +
+      "\001 \003(\0132\030.rowlock.v1.RenewedLease\"b\n\014Renew" +
+      "edLease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.Leas" +
+      "eH\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000" +
+      "B\t\n\007outcome\"\326\001\n\017SessionResponse\022)\n\006opene" +
+      "d\030\001 \001(\0132\031.rowlock.v1.SessionOpened\022*\n\007re" +
+      "sults\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r" +
+      "\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1" +
+      ".LostLease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock." +
+      "v1.Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSession" +
+      "Opened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_int" +
+      "erval\030\002 \001(\0132\031.google.protobuf.Duration\022." +
+      "\n\013silence_max\030\003 \001(\0132\031.google.protobuf.Du" +
+      "ration\022/\n\014grace_period\030\004 \001(\0132\031.google.pr" +
+      "otobuf.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014co" +
+      "mmands_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 " +
+      "\001(\r\"\376\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022#\n\005e" +
+      "rror\030\002 \001(\0132\022.google.rpc.StatusH\000\022&\n\010reje" +
+      "cted\030\003 \001(\0132\022.google.rpc.StatusH\000\022.\n\007acqu" +
+      "ire\030\n \001(\0132\033.rowlock.v1.AcquireResponseH\000" +
+      "\0228\n\rwait_in_queue\030\013 \001(\0132\037.rowlock.v1.Wai" +
+      "tInQueueResponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowl" +
+      "ock.v1.RenewResponseH\000\0221\n\014renew_leases\030\r" +
+      " \001(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007rel" +
+      "ease\030\016 \001(\0132\033.rowlock.v1.ReleaseResponseH" +
+      "\000\022.\n\007capture\030\017 \001(\0132\033.rowlock.v1.CaptureR" +
+      "esponseH\000\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v" +
+      "1.SetLimitResponseH\000\0229\n\rupdate_record\030\021 " +
+      "\001(\0132 .rowlock.v1.UpdateRecordResponseH\000\022" +
+      "9\n\rdelete_record\030\022 \001(\0132 .rowlock.v1.Dele" +
+      "teRecordResponseH\000\0229\n\rforce_release\030\023 \001(" +
+      "\0132 .rowlock.v1.ForceReleaseResponseH\000\022/\n" +
+      "\010get_lock\030\024 \001(\0132\033.rowlock.v1.GetLockResp" +
+      "onseH\000\0223\n\nlist_locks\030\025 \001(\0132\035.rowlock.v1." +
+      "ListLocksResponseH\000\0225\n\013list_limits\030\026 \001(\013" +
+      "2\036.rowlock.v1.ListLimitsResponseH\000\0225\n\013li" +
+      "st_claims\030\027 \001(\0132\036.rowlock.v1.ListClaimsR" +
+      "esponseH\000\0227\n\014list_changes\030\030 \001(\0132\037.rowloc" +
+      "k.v1.ListChangesResponseH\000\0227\n\014explain_wa" +
+      "it\030\031 \001(\0132\037.rowlock.v1.ExplainWaitRespons" +
+      "eH\000\0225\n\013watch_locks\030\032 \001(\0132\036.rowlock.v1.Wa" +
+      "tchLocksResponseH\000B\010\n\006result\"S\n\tLostLeas" +
+      "e\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!" +
+      "\n\003end\030\003 \001(\0132\024.rowlock.v1.ClaimEnd*v\n\tLis" +
+      "tOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LI" +
+      "ST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WA" +
+      "IT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\210\n\n\013Lo" +
+      "ckService\022B\n\007Acquire\022\032.rowlock.v1.Acquir" +
+      "eRequest\032\033.rowlock.v1.AcquireResponse\022P\n" +
+      "\013WaitInQueue\022\036.rowlock.v1.WaitInQueueReq" +
+      "uest\032\037.rowlock.v1.WaitInQueueResponse0\001\022" +
+      "<\n\005Renew\022\030.rowlock.v1.RenewRequest\032\031.row" +
+      "lock.v1.RenewResponse\022B\n\007Release\022\032.rowlo" +
+      "ck.v1.ReleaseRequest\032\033.rowlock.v1.Releas" +
+      "eResponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLi" +
+      "mitRequest\032\034.rowlock.v1.SetLimitResponse" +
+      "\022B\n\007GetLock\022\032.rowlock.v1.GetLockRequest\032" +
+      "\033.rowlock.v1.GetLockResponse\022H\n\tListLock" +
+      "s\022\034.rowlock.v1.ListLocksRequest\032\035.rowloc" +
+      "k.v1.ListLocksResponse\022K\n\nListLimits\022\035.r" +
+      "owlock.v1.ListLimitsRequest\032\036.rowlock.v1" +
+      ".ListLimitsResponse\022K\n\nListClaims\022\035.rowl" +
+      "ock.v1.ListClaimsRequest\032\036.rowlock.v1.Li" +
+      "stClaimsResponse\022N\n\013ListChanges\022\036.rowloc" +
+      "k.v1.ListChangesRequest\032\037.rowlock.v1.Lis" +
+      "tChangesResponse\022N\n\013ExplainWait\022\036.rowloc" +
+      "k.v1.ExplainWaitRequest\032\037.rowlock.v1.Exp" +
+      "lainWaitResponse\022M\n\nWatchLocks\022\035.rowlock" +
+      ".v1.WatchLocksRequest\032\036.rowlock.v1.Watch" +
+      "LocksResponse0\001\022Q\n\014ForceRelease\022\037.rowloc" +
+      "k.v1.ForceReleaseRequest\032 .rowlock.v1.Fo" +
+      "rceReleaseResponse\022Q\n\014UpdateRecord\022\037.row" +
+      "lock.v1.UpdateRecordRequest\032 .rowlock.v1" +
+      ".UpdateRecordResponse\022B\n\007Capture\022\032.rowlo" +
+      "ck.v1.CaptureRequest\032\033.rowlock.v1.Captur" +
+      "eResponse\022Q\n\014DeleteRecord\022\037.rowlock.v1.D" +
+      "eleteRecordRequest\032 .rowlock.v1.DeleteRe" +
+      "cordResponse\022F\n\007Session\022\032.rowlock.v1.Ses" +
+      "sionRequest\032\033.rowlock.v1.SessionResponse" +
+      "(\0010\001B\242\001\n\nrowlock.v1B\020LockServiceProtoP\001Z" +
+      "9github.com/rowlock/rowlock/clients/go/r" +
+      "owlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\n" +
+      "Rowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Ro" +
+      "wlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -622,13 +627,13 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SetLimitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitRequest_descriptor,
-        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Rate", "UnsetRate", "Target", "NewLimit", "NewRate", });
+        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Rate", "UnsetRate", "QueueRules", "UnsetQueueRules", "Target", "NewLimit", "NewRate", "NewQueueRules", });
     internal_static_rowlock_v1_SetLimitResponse_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_SetLimitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitResponse_descriptor,
-        new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", "Rate", "NoLimit", "Counting", });
+        new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", "Rate", "NoLimit", "Counting", "QueueRules", });
     internal_static_rowlock_v1_GetLockRequest_descriptor =
       getDescriptor().getMessageTypes().get(13);
     internal_static_rowlock_v1_GetLockRequest_fieldAccessorTable = new
@@ -676,7 +681,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_LimitSetting_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitSetting_descriptor,
-        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "Version", "Reason", "Rate", "RateOnly", "Use", "Target", });
+        new java.lang.String[] { "Name", "Pattern", "Pool", "Limit", "Version", "Reason", "Rate", "RateOnly", "Use", "QueueRules", "Target", });
     internal_static_rowlock_v1_ListLimitsResponse_descriptor =
       getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable = new

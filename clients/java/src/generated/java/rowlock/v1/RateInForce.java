@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   private long version_ = 0L;
   /**
    * <pre>
-   * The version of that setting, which a limit and a rate share.
+   * The version of that setting, which a limit, a rate and queue rules share.
    * </pre>
    *
    * <code>uint64 version = 4;</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     private long version_ ;
     /**
      * <pre>
-     * The version of that setting, which a limit and a rate share.
+     * The version of that setting, which a limit, a rate and queue rules share.
      * </pre>
      *
      * <code>uint64 version = 4;</code>
@@ -1040,7 +1040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of that setting, which a limit and a rate share.
+     * The version of that setting, which a limit, a rate and queue rules share.
      * </pre>
      *
      * <code>uint64 version = 4;</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of that setting, which a limit and a rate share.
+     * The version of that setting, which a limit, a rate and queue rules share.
      * </pre>
      *
      * <code>uint64 version = 4;</code>

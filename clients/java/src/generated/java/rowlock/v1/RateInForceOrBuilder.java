@@ -76,7 +76,7 @@ public interface RateInForceOrBuilder extends
 
   /**
    * <pre>
-   * The version of that setting, which a limit and a rate share.
+   * The version of that setting, which a limit, a rate and queue rules share.
    * </pre>
    *
    * <code>uint64 version = 4;</code>

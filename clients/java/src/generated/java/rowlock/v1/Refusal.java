@@ -409,6 +409,47 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int QUEUE_RULES_FIELD_NUMBER = 9;
+  private rowlock.v1.QueueRulesInForce queueRules_;
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   * @return Whether the queueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRules() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   * @return The queueRules.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesInForce getQueueRules() {
+    return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+  }
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder() {
+    return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -447,6 +488,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 8, lockName_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(9, getQueueRules());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -484,6 +528,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, lockName_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getQueueRules());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -524,6 +572,11 @@ private static final long serialVersionUID = 0L;
     }
     if (!getLockName()
         .equals(other.getLockName())) return false;
+    if (hasQueueRules() != other.hasQueueRules()) return false;
+    if (hasQueueRules()) {
+      if (!getQueueRules()
+          .equals(other.getQueueRules())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -559,6 +612,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
     hash = (53 * hash) + getLockName().hashCode();
+    if (hasQueueRules()) {
+      hash = (37 * hash) + QUEUE_RULES_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRules().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -697,6 +754,7 @@ private static final long serialVersionUID = 0L;
         getRetryAfterFieldBuilder();
         getLimitFieldBuilder();
         getRateFieldBuilder();
+        getQueueRulesFieldBuilder();
       }
     }
     @java.lang.Override
@@ -729,6 +787,11 @@ private static final long serialVersionUID = 0L;
         rateBuilder_ = null;
       }
       lockName_ = "";
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
       return this;
     }
 
@@ -805,6 +868,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.lockName_ = lockName_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.queueRules_ = queueRulesBuilder_ == null
+            ? queueRules_
+            : queueRulesBuilder_.build();
+        to_bitField0_ |= 0x00000008;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -906,6 +975,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000080;
         onChanged();
       }
+      if (other.hasQueueRules()) {
+        mergeQueueRules(other.getQueueRules());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -986,6 +1058,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2187,6 +2266,172 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000080;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.QueueRulesInForce queueRules_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder> queueRulesBuilder_;
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     * @return Whether the queueRules field is set.
+     */
+    public boolean hasQueueRules() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     * @return The queueRules.
+     */
+    public rowlock.v1.QueueRulesInForce getQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        return queueRules_ == null ? rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+      } else {
+        return queueRulesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public Builder setQueueRules(rowlock.v1.QueueRulesInForce value) {
+      if (queueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRules_ = value;
+      } else {
+        queueRulesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public Builder setQueueRules(
+        rowlock.v1.QueueRulesInForce.Builder builderForValue) {
+      if (queueRulesBuilder_ == null) {
+        queueRules_ = builderForValue.build();
+      } else {
+        queueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public Builder mergeQueueRules(rowlock.v1.QueueRulesInForce value) {
+      if (queueRulesBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          queueRules_ != null &&
+          queueRules_ != rowlock.v1.QueueRulesInForce.getDefaultInstance()) {
+          getQueueRulesBuilder().mergeFrom(value);
+        } else {
+          queueRules_ = value;
+        }
+      } else {
+        queueRulesBuilder_.mergeFrom(value);
+      }
+      if (queueRules_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public Builder clearQueueRules() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public rowlock.v1.QueueRulesInForce.Builder getQueueRulesBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return getQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    public rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder() {
+      if (queueRulesBuilder_ != null) {
+        return queueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRules_ == null ?
+            rowlock.v1.QueueRulesInForce.getDefaultInstance() : queueRules_;
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+     * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder> 
+        getQueueRulesFieldBuilder() {
+      if (queueRulesBuilder_ == null) {
+        queueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRulesInForce, rowlock.v1.QueueRulesInForce.Builder, rowlock.v1.QueueRulesInForceOrBuilder>(
+                getQueueRules(),
+                getParentForChildren(),
+                isClean());
+        queueRules_ = null;
+      }
+      return queueRulesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

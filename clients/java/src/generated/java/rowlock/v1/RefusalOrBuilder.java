@@ -229,4 +229,34 @@ public interface RefusalOrBuilder extends
    */
   com.google.protobuf.ByteString
       getLockNameBytes();
+
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   * @return Whether the queueRules field is set.
+   */
+  boolean hasQueueRules();
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   * @return The queueRules.
+   */
+  rowlock.v1.QueueRulesInForce getQueueRules();
+  /**
+   * <pre>
+   * The queue rules that are in the way, with their pattern and reason as far as the caller may see them; set for QUEUE_FULL by
+   * their waiting_max, and for NEVER_FITS if the queue takes no claims for several locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRulesInForce queue_rules = 9;</code>
+   */
+  rowlock.v1.QueueRulesInForceOrBuilder getQueueRulesOrBuilder();
 }

@@ -50,7 +50,8 @@ public enum RefusalReason
   REFUSAL_REASON_NOT_BEFORE(3),
   /**
    * <pre>
-   * The queue is full.
+   * The queue is full: as many wait as the server allows, or as the lock's queue rules do. Or the longest waiting would make
+   * room for this request, and belongs to another principal, whose wait the caller may not end.
    * </pre>
    *
    * <code>REFUSAL_REASON_QUEUE_FULL = 4;</code>
@@ -58,8 +59,8 @@ public enum RefusalReason
   REFUSAL_REASON_QUEUE_FULL(4),
   /**
    * <pre>
-   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
-   * cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
+   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -130,7 +131,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_NOT_BEFORE_VALUE = 3;
   /**
    * <pre>
-   * The queue is full.
+   * The queue is full: as many wait as the server allows, or as the lock's queue rules do. Or the longest waiting would make
+   * room for this request, and belongs to another principal, whose wait the caller may not end.
    * </pre>
    *
    * <code>REFUSAL_REASON_QUEUE_FULL = 4;</code>
@@ -138,8 +140,8 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_QUEUE_FULL_VALUE = 4;
   /**
    * <pre>
-   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, so a wait
-   * cannot help.
+   * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
+   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
+ * What to set: at least one of new_limit, new_rate and new_queue_rules. What is not set stays.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -173,6 +173,48 @@ private static final long serialVersionUID = 0L;
         newRateCase_);
   }
 
+  private int newQueueRulesCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object newQueueRules_;
+  public enum NewQueueRulesCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    QUEUE_RULES(10),
+    UNSET_QUEUE_RULES(11),
+    NEWQUEUERULES_NOT_SET(0);
+    private final int value;
+    private NewQueueRulesCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static NewQueueRulesCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static NewQueueRulesCase forNumber(int value) {
+      switch (value) {
+        case 10: return QUEUE_RULES;
+        case 11: return UNSET_QUEUE_RULES;
+        case 0: return NEWQUEUERULES_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public NewQueueRulesCase
+  getNewQueueRulesCase() {
+    return NewQueueRulesCase.forNumber(
+        newQueueRulesCase_);
+  }
+
   public static final int NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
@@ -241,8 +283,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -254,8 +296,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -281,8 +323,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -313,7 +355,7 @@ private static final long serialVersionUID = 0L;
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -327,7 +369,7 @@ private static final long serialVersionUID = 0L;
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -355,7 +397,7 @@ private static final long serialVersionUID = 0L;
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -615,6 +657,92 @@ private static final long serialVersionUID = 0L;
     return com.google.protobuf.Empty.getDefaultInstance();
   }
 
+  public static final int QUEUE_RULES_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRules() {
+    return newQueueRulesCase_ == 10;
+  }
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRules getQueueRules() {
+    if (newQueueRulesCase_ == 10) {
+       return (rowlock.v1.QueueRules) newQueueRules_;
+    }
+    return rowlock.v1.QueueRules.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+    if (newQueueRulesCase_ == 10) {
+       return (rowlock.v1.QueueRules) newQueueRules_;
+    }
+    return rowlock.v1.QueueRules.getDefaultInstance();
+  }
+
+  public static final int UNSET_QUEUE_RULES_FIELD_NUMBER = 11;
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   * @return Whether the unsetQueueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsetQueueRules() {
+    return newQueueRulesCase_ == 11;
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   * @return The unsetQueueRules.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Empty getUnsetQueueRules() {
+    if (newQueueRulesCase_ == 11) {
+       return (com.google.protobuf.Empty) newQueueRules_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.EmptyOrBuilder getUnsetQueueRulesOrBuilder() {
+    if (newQueueRulesCase_ == 11) {
+       return (com.google.protobuf.Empty) newQueueRules_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -657,6 +785,12 @@ private static final long serialVersionUID = 0L;
     if (targetCase_ == 9) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 9, target_);
     }
+    if (newQueueRulesCase_ == 10) {
+      output.writeMessage(10, (rowlock.v1.QueueRules) newQueueRules_);
+    }
+    if (newQueueRulesCase_ == 11) {
+      output.writeMessage(11, (com.google.protobuf.Empty) newQueueRules_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -698,6 +832,14 @@ private static final long serialVersionUID = 0L;
     }
     if (targetCase_ == 9) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, target_);
+    }
+    if (newQueueRulesCase_ == 10) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, (rowlock.v1.QueueRules) newQueueRules_);
+    }
+    if (newQueueRulesCase_ == 11) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, (com.google.protobuf.Empty) newQueueRules_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -764,6 +906,19 @@ private static final long serialVersionUID = 0L;
       case 0:
       default:
     }
+    if (!getNewQueueRulesCase().equals(other.getNewQueueRulesCase())) return false;
+    switch (newQueueRulesCase_) {
+      case 10:
+        if (!getQueueRules()
+            .equals(other.getQueueRules())) return false;
+        break;
+      case 11:
+        if (!getUnsetQueueRules()
+            .equals(other.getUnsetQueueRules())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -818,6 +973,18 @@ private static final long serialVersionUID = 0L;
       case 8:
         hash = (37 * hash) + UNSET_RATE_FIELD_NUMBER;
         hash = (53 * hash) + getUnsetRate().hashCode();
+        break;
+      case 0:
+      default:
+    }
+    switch (newQueueRulesCase_) {
+      case 10:
+        hash = (37 * hash) + QUEUE_RULES_FIELD_NUMBER;
+        hash = (53 * hash) + getQueueRules().hashCode();
+        break;
+      case 11:
+        hash = (37 * hash) + UNSET_QUEUE_RULES_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsetQueueRules().hashCode();
         break;
       case 0:
       default:
@@ -921,7 +1088,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
+   * What to set: at least one of new_limit, new_rate and new_queue_rules. What is not set stays.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -968,12 +1135,20 @@ private static final long serialVersionUID = 0L;
       if (unsetRateBuilder_ != null) {
         unsetRateBuilder_.clear();
       }
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.clear();
+      }
+      if (unsetQueueRulesBuilder_ != null) {
+        unsetQueueRulesBuilder_.clear();
+      }
       targetCase_ = 0;
       target_ = null;
       newLimitCase_ = 0;
       newLimit_ = null;
       newRateCase_ = 0;
       newRate_ = null;
+      newQueueRulesCase_ = 0;
+      newQueueRules_ = null;
       return this;
     }
 
@@ -1037,6 +1212,16 @@ private static final long serialVersionUID = 0L;
       if (newRateCase_ == 8 &&
           unsetRateBuilder_ != null) {
         result.newRate_ = unsetRateBuilder_.build();
+      }
+      result.newQueueRulesCase_ = newQueueRulesCase_;
+      result.newQueueRules_ = this.newQueueRules_;
+      if (newQueueRulesCase_ == 10 &&
+          queueRulesBuilder_ != null) {
+        result.newQueueRules_ = queueRulesBuilder_.build();
+      }
+      if (newQueueRulesCase_ == 11 &&
+          unsetQueueRulesBuilder_ != null) {
+        result.newQueueRules_ = unsetQueueRulesBuilder_.build();
       }
     }
 
@@ -1141,6 +1326,19 @@ private static final long serialVersionUID = 0L;
           break;
         }
       }
+      switch (other.getNewQueueRulesCase()) {
+        case QUEUE_RULES: {
+          mergeQueueRules(other.getQueueRules());
+          break;
+        }
+        case UNSET_QUEUE_RULES: {
+          mergeUnsetQueueRules(other.getUnsetQueueRules());
+          break;
+        }
+        case NEWQUEUERULES_NOT_SET: {
+          break;
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1221,6 +1419,20 @@ private static final long serialVersionUID = 0L;
               target_ = s;
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newQueueRulesCase_ = 10;
+              break;
+            } // case 82
+            case 90: {
+              input.readMessage(
+                  getUnsetQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newQueueRulesCase_ = 11;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1277,6 +1489,21 @@ private static final long serialVersionUID = 0L;
     public Builder clearNewRate() {
       newRateCase_ = 0;
       newRate_ = null;
+      onChanged();
+      return this;
+    }
+
+    private int newQueueRulesCase_ = 0;
+    private java.lang.Object newQueueRules_;
+    public NewQueueRulesCase
+        getNewQueueRulesCase() {
+      return NewQueueRulesCase.forNumber(
+          newQueueRulesCase_);
+    }
+
+    public Builder clearNewQueueRules() {
+      newQueueRulesCase_ = 0;
+      newQueueRules_ = null;
       onChanged();
       return this;
     }
@@ -1403,8 +1630,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1417,8 +1644,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1445,8 +1672,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1474,8 +1701,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1493,8 +1720,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1511,8 +1738,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-     * limit applies, and the longest one that has a rate.
+     * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+     * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1534,7 +1761,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -1549,7 +1776,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -1578,7 +1805,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -1608,7 +1835,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -1628,7 +1855,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -1647,7 +1874,7 @@ private static final long serialVersionUID = 0L;
      * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
      * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
      * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-     * settings. At most 8 pools over a name.
+     * settings. At most 8 pools over a name. A pool has no queue rules.
      * </pre>
      *
      * <code>string pool = 9;</code>
@@ -2411,6 +2638,362 @@ private static final long serialVersionUID = 0L;
       newRateCase_ = 8;
       onChanged();
       return unsetRateBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> queueRulesBuilder_;
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return Whether the queueRules field is set.
+     */
+    @java.lang.Override
+    public boolean hasQueueRules() {
+      return newQueueRulesCase_ == 10;
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return The queueRules.
+     */
+    @java.lang.Override
+    public rowlock.v1.QueueRules getQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 10) {
+          return (rowlock.v1.QueueRules) newQueueRules_;
+        }
+        return rowlock.v1.QueueRules.getDefaultInstance();
+      } else {
+        if (newQueueRulesCase_ == 10) {
+          return queueRulesBuilder_.getMessage();
+        }
+        return rowlock.v1.QueueRules.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newQueueRules_ = value;
+        onChanged();
+      } else {
+        queueRulesBuilder_.setMessage(value);
+      }
+      newQueueRulesCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(
+        rowlock.v1.QueueRules.Builder builderForValue) {
+      if (queueRulesBuilder_ == null) {
+        newQueueRules_ = builderForValue.build();
+        onChanged();
+      } else {
+        queueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      newQueueRulesCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder mergeQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 10 &&
+            newQueueRules_ != rowlock.v1.QueueRules.getDefaultInstance()) {
+          newQueueRules_ = rowlock.v1.QueueRules.newBuilder((rowlock.v1.QueueRules) newQueueRules_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newQueueRules_ = value;
+        }
+        onChanged();
+      } else {
+        if (newQueueRulesCase_ == 10) {
+          queueRulesBuilder_.mergeFrom(value);
+        } else {
+          queueRulesBuilder_.setMessage(value);
+        }
+      }
+      newQueueRulesCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder clearQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 10) {
+          newQueueRulesCase_ = 0;
+          newQueueRules_ = null;
+          onChanged();
+        }
+      } else {
+        if (newQueueRulesCase_ == 10) {
+          newQueueRulesCase_ = 0;
+          newQueueRules_ = null;
+        }
+        queueRulesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public rowlock.v1.QueueRules.Builder getQueueRulesBuilder() {
+      return getQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+      if ((newQueueRulesCase_ == 10) && (queueRulesBuilder_ != null)) {
+        return queueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        if (newQueueRulesCase_ == 10) {
+          return (rowlock.v1.QueueRules) newQueueRules_;
+        }
+        return rowlock.v1.QueueRules.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * These queue rules. Not for a pool.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> 
+        getQueueRulesFieldBuilder() {
+      if (queueRulesBuilder_ == null) {
+        if (!(newQueueRulesCase_ == 10)) {
+          newQueueRules_ = rowlock.v1.QueueRules.getDefaultInstance();
+        }
+        queueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder>(
+                (rowlock.v1.QueueRules) newQueueRules_,
+                getParentForChildren(),
+                isClean());
+        newQueueRules_ = null;
+      }
+      newQueueRulesCase_ = 10;
+      onChanged();
+      return queueRulesBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetQueueRulesBuilder_;
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     * @return Whether the unsetQueueRules field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsetQueueRules() {
+      return newQueueRulesCase_ == 11;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     * @return The unsetQueueRules.
+     */
+    @java.lang.Override
+    public com.google.protobuf.Empty getUnsetQueueRules() {
+      if (unsetQueueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 11) {
+          return (com.google.protobuf.Empty) newQueueRules_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      } else {
+        if (newQueueRulesCase_ == 11) {
+          return unsetQueueRulesBuilder_.getMessage();
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    public Builder setUnsetQueueRules(com.google.protobuf.Empty value) {
+      if (unsetQueueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newQueueRules_ = value;
+        onChanged();
+      } else {
+        unsetQueueRulesBuilder_.setMessage(value);
+      }
+      newQueueRulesCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    public Builder setUnsetQueueRules(
+        com.google.protobuf.Empty.Builder builderForValue) {
+      if (unsetQueueRulesBuilder_ == null) {
+        newQueueRules_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsetQueueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      newQueueRulesCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    public Builder mergeUnsetQueueRules(com.google.protobuf.Empty value) {
+      if (unsetQueueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 11 &&
+            newQueueRules_ != com.google.protobuf.Empty.getDefaultInstance()) {
+          newQueueRules_ = com.google.protobuf.Empty.newBuilder((com.google.protobuf.Empty) newQueueRules_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newQueueRules_ = value;
+        }
+        onChanged();
+      } else {
+        if (newQueueRulesCase_ == 11) {
+          unsetQueueRulesBuilder_.mergeFrom(value);
+        } else {
+          unsetQueueRulesBuilder_.setMessage(value);
+        }
+      }
+      newQueueRulesCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    public Builder clearUnsetQueueRules() {
+      if (unsetQueueRulesBuilder_ == null) {
+        if (newQueueRulesCase_ == 11) {
+          newQueueRulesCase_ = 0;
+          newQueueRules_ = null;
+          onChanged();
+        }
+      } else {
+        if (newQueueRulesCase_ == 11) {
+          newQueueRulesCase_ = 0;
+          newQueueRules_ = null;
+        }
+        unsetQueueRulesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    public com.google.protobuf.Empty.Builder getUnsetQueueRulesBuilder() {
+      return getUnsetQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    @java.lang.Override
+    public com.google.protobuf.EmptyOrBuilder getUnsetQueueRulesOrBuilder() {
+      if ((newQueueRulesCase_ == 11) && (unsetQueueRulesBuilder_ != null)) {
+        return unsetQueueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        if (newQueueRulesCase_ == 11) {
+          return (com.google.protobuf.Empty) newQueueRules_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> 
+        getUnsetQueueRulesFieldBuilder() {
+      if (unsetQueueRulesBuilder_ == null) {
+        if (!(newQueueRulesCase_ == 11)) {
+          newQueueRules_ = com.google.protobuf.Empty.getDefaultInstance();
+        }
+        unsetQueueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder>(
+                (com.google.protobuf.Empty) newQueueRules_,
+                getParentForChildren(),
+                isClean());
+        newQueueRules_ = null;
+      }
+      newQueueRulesCase_ = 11;
+      onChanged();
+      return unsetQueueRulesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

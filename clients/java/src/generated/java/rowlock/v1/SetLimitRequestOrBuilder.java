@@ -40,8 +40,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -51,8 +51,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -62,8 +62,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
-   * limit applies, and the longest one that has a rate.
+   * bytes with it. Each matching name has this limit, this rate and these queue rules for itself. The longest matching pattern
+   * that has a limit applies, the longest one that has a rate, and the longest one that has queue rules.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -77,7 +77,7 @@ public interface SetLimitRequestOrBuilder extends
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -89,7 +89,7 @@ public interface SetLimitRequestOrBuilder extends
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -101,7 +101,7 @@ public interface SetLimitRequestOrBuilder extends
    * All matching names together: a pool. `openai/&#42;` with a limit of 50 means that all leases under it have at most 50 permits
    * at once; a reader or writer takes 1. At most 247 bytes with the star. A claim takes its own lock first, then the pools over it,
    * narrow to wide, and waits at the first one without room, with what it has. A pool and a pattern of the same text are two
-   * settings. At most 8 pools over a name.
+   * settings. At most 8 pools over a name. A pool has no queue rules.
    * </pre>
    *
    * <code>string pool = 9;</code>
@@ -252,9 +252,65 @@ public interface SetLimitRequestOrBuilder extends
    */
   com.google.protobuf.EmptyOrBuilder getUnsetRateOrBuilder();
 
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  boolean hasQueueRules();
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  rowlock.v1.QueueRules getQueueRules();
+  /**
+   * <pre>
+   * These queue rules. Not for a pool.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder();
+
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   * @return Whether the unsetQueueRules field is set.
+   */
+  boolean hasUnsetQueueRules();
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   * @return The unsetQueueRules.
+   */
+  com.google.protobuf.Empty getUnsetQueueRules();
+  /**
+   * <pre>
+   * Removes this setting, so that the queue rules of the next best pattern apply, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_queue_rules = 11;</code>
+   */
+  com.google.protobuf.EmptyOrBuilder getUnsetQueueRulesOrBuilder();
+
   rowlock.v1.SetLimitRequest.TargetCase getTargetCase();
 
   rowlock.v1.SetLimitRequest.NewLimitCase getNewLimitCase();
 
   rowlock.v1.SetLimitRequest.NewRateCase getNewRateCase();
+
+  rowlock.v1.SetLimitRequest.NewQueueRulesCase getNewQueueRulesCase();
 }

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * The limit and the rate after the change.
+ * The limit, the rate and the queue rules after the change.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -206,6 +206,44 @@ private static final long serialVersionUID = 0L;
     return counting_;
   }
 
+  public static final int QUEUE_RULES_FIELD_NUMBER = 10;
+  private rowlock.v1.QueueRules queueRules_;
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueueRules() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRules getQueueRules() {
+    return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+  }
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+    return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -246,6 +284,9 @@ private static final long serialVersionUID = 0L;
     }
     if (counting_ != false) {
       output.writeBool(9, counting_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(10, getQueueRules());
     }
     getUnknownFields().writeTo(output);
   }
@@ -292,6 +333,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(9, counting_);
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getQueueRules());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -328,6 +373,11 @@ private static final long serialVersionUID = 0L;
         != other.getNoLimit()) return false;
     if (getCounting()
         != other.getCounting()) return false;
+    if (hasQueueRules() != other.hasQueueRules()) return false;
+    if (hasQueueRules()) {
+      if (!getQueueRules()
+          .equals(other.getQueueRules())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -365,6 +415,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + COUNTING_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getCounting());
+    if (hasQueueRules()) {
+      hash = (37 * hash) + QUEUE_RULES_FIELD_NUMBER;
+      hash = (53 * hash) + getQueueRules().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -464,7 +518,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit and the rate after the change.
+   * The limit, the rate and the queue rules after the change.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -500,6 +554,7 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
         getRateFieldBuilder();
+        getQueueRulesFieldBuilder();
       }
     }
     @java.lang.Override
@@ -519,6 +574,11 @@ private static final long serialVersionUID = 0L;
       }
       noLimit_ = false;
       counting_ = false;
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
       return this;
     }
 
@@ -582,6 +642,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.counting_ = counting_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.queueRules_ = queueRulesBuilder_ == null
+            ? queueRules_
+            : queueRulesBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -657,6 +723,9 @@ private static final long serialVersionUID = 0L;
       if (other.getCounting() != false) {
         setCounting(other.getCounting());
       }
+      if (other.hasQueueRules()) {
+        mergeQueueRules(other.getQueueRules());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -730,6 +799,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 82: {
+              input.readMessage(
+                  getQueueRulesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1266,6 +1342,163 @@ private static final long serialVersionUID = 0L;
       counting_ = false;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.QueueRules queueRules_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> queueRulesBuilder_;
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return Whether the queueRules field is set.
+     */
+    public boolean hasQueueRules() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     * @return The queueRules.
+     */
+    public rowlock.v1.QueueRules getQueueRules() {
+      if (queueRulesBuilder_ == null) {
+        return queueRules_ == null ? rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+      } else {
+        return queueRulesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        queueRules_ = value;
+      } else {
+        queueRulesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder setQueueRules(
+        rowlock.v1.QueueRules.Builder builderForValue) {
+      if (queueRulesBuilder_ == null) {
+        queueRules_ = builderForValue.build();
+      } else {
+        queueRulesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder mergeQueueRules(rowlock.v1.QueueRules value) {
+      if (queueRulesBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          queueRules_ != null &&
+          queueRules_ != rowlock.v1.QueueRules.getDefaultInstance()) {
+          getQueueRulesBuilder().mergeFrom(value);
+        } else {
+          queueRules_ = value;
+        }
+      } else {
+        queueRulesBuilder_.mergeFrom(value);
+      }
+      if (queueRules_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public Builder clearQueueRules() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      queueRules_ = null;
+      if (queueRulesBuilder_ != null) {
+        queueRulesBuilder_.dispose();
+        queueRulesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public rowlock.v1.QueueRules.Builder getQueueRulesBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getQueueRulesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    public rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder() {
+      if (queueRulesBuilder_ != null) {
+        return queueRulesBuilder_.getMessageOrBuilder();
+      } else {
+        return queueRules_ == null ?
+            rowlock.v1.QueueRules.getDefaultInstance() : queueRules_;
+      }
+    }
+    /**
+     * <pre>
+     * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder> 
+        getQueueRulesFieldBuilder() {
+      if (queueRulesBuilder_ == null) {
+        queueRulesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRules, rowlock.v1.QueueRules.Builder, rowlock.v1.QueueRulesOrBuilder>(
+                getQueueRules(),
+                getParentForChildren(),
+                isClean());
+        queueRules_ = null;
+      }
+      return queueRulesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

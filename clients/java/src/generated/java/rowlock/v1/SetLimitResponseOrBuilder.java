@@ -118,4 +118,31 @@ public interface SetLimitResponseOrBuilder extends
    * @return The counting.
    */
   boolean getCounting();
+
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return Whether the queueRules field is set.
+   */
+  boolean hasQueueRules();
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   * @return The queueRules.
+   */
+  rowlock.v1.QueueRules getQueueRules();
+  /**
+   * <pre>
+   * The queue rules in force for the name; for a pattern, those of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.QueueRules queue_rules = 10;</code>
+   */
+  rowlock.v1.QueueRulesOrBuilder getQueueRulesOrBuilder();
 }
