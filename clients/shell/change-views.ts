@@ -1,8 +1,9 @@
 // What people see of changes that somebody made: of limits, records and policies, and of forced releases.
 
-import type { ChangeView, Rate, RecordState, ReleasedClaim } from "../typescript/src/index.ts";
+import type { ChangeView, QueueRules, Rate, RecordState, ReleasedClaim } from "../typescript/src/index.ts";
 import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown } from "./print.ts";
+import { queueRulesText } from "./queue-rules.ts";
 import { rateText } from "./rates.ts";
 
 const TITLES = ["WHEN", "WHAT", "OF", "BY", "FROM", "TO", "WHY"];
@@ -43,14 +44,20 @@ function fromTo(change: ChangeView): readonly [from: string, to: string] {
   }
 }
 
-/** The limit, the rate or both, as far as they were changed. */
+/** What was changed of the limit, the rate and the queue rules; the limit if nothing was. */
 function limitsWords(change: Extract<ChangeView, { kind: "limit" }>): readonly [from: string, to: string] {
-  const { from, to, rateFrom, rateTo } = change;
-  const isOfRate = rateWords(rateFrom) !== rateWords(rateTo);
-  const isOfLimit = from !== to || !isOfRate;
-  const words = (limit: number | undefined, rate: Rate | undefined) =>
-    [...(isOfLimit ? [limitWords(limit)] : []), ...(isOfRate ? [rateWords(rate)] : [])].join(", ");
-  return [words(from, rateFrom), words(to, rateTo)];
+  const all = [
+    [limitWords(change.from), limitWords(change.to)],
+    [rateWords(change.rateFrom), rateWords(change.rateTo)],
+    [rulesWords(change.queueRulesFrom), rulesWords(change.queueRulesTo)],
+  ];
+  const changed = all.filter(([from, to]) => from !== to);
+  const shown = changed.length > 0 ? changed : all.slice(0, 1);
+  return [shown.map(([from]) => from).join(", "), shown.map(([, to]) => to).join(", ")];
+}
+
+function rulesWords(rules: QueueRules | undefined): string {
+  return rules ? queueRulesText(rules) : "no queue rules";
 }
 
 function rateWords(rate: Rate | undefined): string {

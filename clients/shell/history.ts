@@ -41,6 +41,7 @@ const ENDS: Readonly<Record<string, EndName>> = {
   exhausted: "EXHAUSTED",
   "status-mismatch": "STATUS_MISMATCH",
   spent: "SPENT",
+  superseded: "SUPERSEDED",
 };
 
 function parseEnds(text: string, ends: readonly EndName[] = []): readonly EndName[] {

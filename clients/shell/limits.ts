@@ -1,20 +1,22 @@
-// `rowlock limit`: shows and sets limits and rates, of names, of patterns and of pools.
+// `rowlock limit`: shows and sets limits, rates and queue rules, of names, of patterns and of pools.
 
-import { PERMITS_MAX } from "../../server/core/bounds.ts";
+import { PERMITS_MAX, WAITING_MAX_MAX } from "../../server/core/bounds.ts";
 import type {
   LimitSetting,
   LimitTarget,
+  QueueRules,
   Rate,
   RowlockClient,
-  SetRateOptions,
+  SetQueueRulesOptions,
 } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { countParser, given } from "./flags.ts";
-import { behindWords, limitWords, rateWords, settingName } from "./lock-views.ts";
+import { behindWords, limitWords, queueRulesWords, rateWords, settingName } from "./lock-views.ts";
 import { pausedLimit, reasonOf } from "./paused-limits.ts";
 import { changedPoolLine, usedWords } from "./pools.ts";
 import { columns, jsonLine, type Paint, paintOf, said, shellQuoted, shown } from "./print.ts";
+import { queueRulesText } from "./queue-rules.ts";
 import { parseBurst, parseRate, rateText } from "./rates.ts";
 
 const LIMIT_HELP = `
@@ -24,7 +26,11 @@ raise it, the next waiters get the lock at once. If you lower it, no lease ends.
 A rate says how many permits may be granted in a time, and leaves the limit as it is: 500/1m is 500 a minute, of which 500
 may go at once after a pause, or as many as --burst says. A lock has no rate unless one was set.
 
-With --pattern, each name has the limit and the rate for itself. With --pool, all names under the pattern share them: leases
+Queue rules say how many may wait, and leave limit and rate as they are: with --waiting-max 1, a request that comes while one
+waits is refused. With --newest-wins it waits, and the one that has waited longest ends as superseded: so all but the newest
+of many pushes need not be built. Unless they were set, as many wait as the server allows.
+
+With --pattern, each name has the limit, the rate and the queue rules for itself. With --pool, all names under the pattern share them: leases
 under a pool of 50 have at most 50 permits at once, and each also needs its own name. A pool with neither is removed.
 
 Examples:
@@ -36,6 +42,7 @@ Examples:
   rowlock limit api --rate 500/1m --burst 20             a rate, beside the limit
   rowlock limit api 4 --rate 500/1m                      both in one change
   rowlock limit api --unset-rate
+  rowlock limit --pattern 'deploy/*' --waiting-max 1 --newest-wins
   rowlock limit --pool 'openai/*' 50 --rate 500/1m --reason "our contract"
   rowlock limit --pool 'openai/acme/*' 5 --reason "for each tenant a part"
   rowlock limit --pool 'openai/acme/*' --unset
@@ -43,9 +50,9 @@ Examples:
 To stop everything under a pattern for a while, use \`rowlock pause\`.
 `;
 
-const TITLES = ["NAME or PATTERN", "LIMIT", "RATE", "USED", "VERSION", "REASON"];
+const TITLES = ["NAME or PATTERN", "LIMIT", "RATE", "QUEUE", "USED", "VERSION", "REASON"];
 /** These columns are left out if no setting fills them. */
-const RARE = ["RATE", "USED"];
+const RARE = ["RATE", "QUEUE", "USED"];
 /** How many settings are listed that override the one that was set. */
 const SHOWN_MAX = 20;
 
@@ -56,6 +63,9 @@ interface LimitFlags {
   readonly rate?: Rate;
   readonly burst?: number;
   readonly unsetRate?: true;
+  readonly waitingMax?: number;
+  readonly newestWins?: true;
+  readonly unsetQueueRules?: true;
   readonly ifVersion?: number;
   readonly reason?: string;
   readonly json?: true;
@@ -67,7 +77,7 @@ export const limit: Declare = (command, context) =>
     .argument("[permits]", "how many permits may be held at once")
     .option(
       "--pattern <pattern>",
-      "show or set the limit or rate of all names that begin with the text before the star, each for itself",
+      "show or set what is set for all names that begin with the text before the star, each for itself",
     )
     .option("--pool <pattern>", "the same of all these names together")
     .option("--unset", "delete the limit that was set")
@@ -78,6 +88,9 @@ export const limit: Declare = (command, context) =>
     )
     .option("--burst <count>", "with --rate: how many at once after a pause (default as many)", parseBurst)
     .option("--unset-rate", "delete the rate that was set")
+    .option("--waiting-max <count>", "how many may wait", countParser(1, WAITING_MAX_MAX))
+    .option("--newest-wins", "with --waiting-max: the longest waiting ends instead of the newest")
+    .option("--unset-queue-rules", "delete the queue rules that were set")
     .option(
       "--if-version <version>",
       "only if the setting has this version; 0: if it was never set",
@@ -87,6 +100,7 @@ export const limit: Declare = (command, context) =>
     .option("--json", "one object per line")
     .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
       const { pattern, pool, unset, rate, burst, unsetRate, reason, ifVersion, json } = flags;
+      const { waitingMax, newestWins, unsetQueueRules } = flags;
       const isOfMany = (pattern ?? pool) !== undefined;
       const [name, permits] = isOfMany ? [undefined, first] : [first, second];
       if (isOfMany && second !== undefined) command.fault("name a lock, a --pattern or a --pool, not both");
@@ -98,6 +112,12 @@ export const limit: Declare = (command, context) =>
       // A --rate that is wrong is a fault of its own.
       if (burst !== undefined && !rate && !command.hasFaults)
         command.fault("--burst is how much of a rate may go at once: add --rate");
+      if (unsetQueueRules && waitingMax !== undefined)
+        command.fault("--unset-queue-rules deletes them: leave out --waiting-max");
+      if (newestWins && waitingMax === undefined && !command.hasFaults)
+        command.fault("--newest-wins says who waits when as many wait as may: add --waiting-max");
+      if (pool !== undefined && (waitingMax !== undefined || unsetQueueRules))
+        command.fault("queue rules are for each name by itself: set them with --pattern instead of --pool");
       if (name?.endsWith("*"))
         command.fault(
           `"${name}" would be the name of one lock: for all names that begin like this, use --pattern '${name}', or --pool for all of them together`,
@@ -106,29 +126,43 @@ export const limit: Declare = (command, context) =>
         command.fault(
           `"${permits}" is not a limit: write a whole number from 0 to ${PERMITS_MAX}, or --unset for none`,
         );
-      const isChange = permits !== undefined || unset || rate !== undefined || unsetRate;
+      const queueRules = queueRulesOf(flags);
+      const isChange = [permits, unset, rate, unsetRate, queueRules].some((set) => set !== undefined);
       if (!isChange && !command.hasFaults && (reason ?? ifVersion) !== undefined)
         command.fault(
-          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate or --unset-rate",
+          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate, --unset-rate, --waiting-max or --unset-queue-rules",
         );
       const target = targetOf({ ...given({ name }), ...flags });
       if (isChange && !target)
-        command.fault("name the lock whose limit or rate to change, or a --pattern or --pool");
+        command.fault("name the lock whose settings to change, or a --pattern or --pool");
       const change: LimitChange = {
         limit: unset ? null : permits === undefined ? undefined : Number(permits),
         rate: unsetRate ? null : rate && { ...rate, ...given({ burst }) },
+        queueRules,
       };
       return async (rowlock) => {
         if (isChange && target) await set(rowlock, target, change, flags, context);
         else if (name !== undefined) {
-          const { limit, rate: own } = await rowlock.getLock(name);
+          const { limit, rate: own, queueRules: rules } = await rowlock.getLock(name);
           const rateToo = own ? `, rate ${rateWords(own)}` : "";
-          const words = `${shown(name)}: limit ${limitWords(limit)}${rateToo}\n`;
-          context.out(json ? jsonLine({ name, ...limit, ...given({ rate: own }) }) : words);
+          const rulesToo = rules ? `, ${queueRulesWords(rules)}` : "";
+          const words = `${shown(name)}: limit ${limitWords(limit)}${rateToo}${rulesToo}\n`;
+          const asJson = { name, ...limit, ...given({ rate: own, queueRules: rules }) };
+          context.out(json ? jsonLine(asJson) : words);
         } else await listLimits(rowlock, flags, context);
         return EXIT.ok;
       };
     });
+
+/** undefined: they stay. */
+function queueRulesOf({
+  waitingMax,
+  newestWins,
+  unsetQueueRules,
+}: Pick<LimitFlags, "waitingMax" | "newestWins" | "unsetQueueRules">): QueueRules | null | undefined {
+  if (waitingMax === undefined) return unsetQueueRules ? null : undefined;
+  return { waitingMax, whenFull: newestWins ? "end longest waiting" : "refuse" };
+}
 
 function targetOf({
   name,
@@ -144,6 +178,7 @@ function targetOf({
 interface LimitChange {
   readonly limit: number | null | undefined;
   readonly rate: Rate | null | undefined;
+  readonly queueRules: QueueRules | null | undefined;
 }
 
 async function set(
@@ -153,12 +188,8 @@ async function set(
   { ifVersion, reason, json }: LimitFlags,
   { out, err }: CliContext,
 ): Promise<void> {
-  const { limit, rate } = change;
-  const options = given({ ifVersion, reason });
-  const set =
-    limit !== undefined
-      ? await rowlock.setLimit(target, limit, { ...options, ...given({ rate }) })
-      : await rowlock.setRate(target, rate ?? null, await besidesPause(rowlock, target, options));
+  const { rate, queueRules } = change;
+  const set = await setAll(rowlock, target, change, given({ ifVersion, reason }));
   const others = "pattern" in target ? await unaffected(rowlock, target.pattern, change) : [];
   if (json) {
     out(jsonLine({ ...target, ...set, ...(others.length > 0 && { unaffected: others }) }));
@@ -171,8 +202,10 @@ async function set(
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
   const rateToo = set.rate ? `, rate ${rateText(set.rate)}` : rate === undefined ? "" : ", no rate";
+  const none = queueRules === undefined ? "" : ", no queue rules";
+  const rulesToo = set.queueRules ? `, ${queueRulesText(set.queueRules)}` : none;
   out(
-    `${shown(settingName(target))}: limit ${set.limit}${rateToo} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiterCount} waiting\n`,
+    `${shown(settingName(target))}: limit ${set.limit}${rateToo}${rulesToo} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiterCount} waiting\n`,
   );
   if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
   if (others.length === 0) return;
@@ -180,20 +213,46 @@ async function set(
     .slice(0, SHOWN_MAX)
     .map((other) => `${shown(settingName(other))} (${ownWords(other)})`);
   const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
-  const what = rate ? (limit === undefined ? "rates" : "limits or rates") : "limits";
-  out(`not changed, because they have ${what} of their own: ${words.join(", ")}${more}\n`);
-  if (limit === 0) out(`these go on; to stop them, too: rowlock pause ${shellQuoted(settingName(target))}\n`);
+  out(`not changed, because they have ${whatOf(change)} of their own: ${words.join(", ")}${more}\n`);
+  if (change.limit === 0)
+    out(`these go on; to stop them, too: rowlock pause ${shellQuoted(settingName(target))}\n`);
+}
+
+async function setAll(
+  rowlock: RowlockClient,
+  target: LimitTarget,
+  { limit, rate, queueRules }: LimitChange,
+  options: SetQueueRulesOptions,
+) {
+  const rulesToo = given({ queueRules });
+  if (limit !== undefined)
+    return await rowlock.setLimit(target, limit, { ...options, ...given({ rate }), ...rulesToo });
+  const beside = await besidesPause(rowlock, target, options);
+  if (rate !== undefined) return await rowlock.setRate(target, rate, { ...beside, ...rulesToo });
+  // A pool has none: the flags were checked.
+  const ofEach = target as Exclude<LimitTarget, { readonly pool: string }>;
+  return await rowlock.setQueueRules(ofEach, queueRules ?? null, beside);
+}
+
+/** What was set, in words. */
+function whatOf({ limit, rate, queueRules }: LimitChange): string {
+  const words = [
+    ...(typeof limit === "number" ? ["limits"] : []),
+    ...(rate ? ["rates"] : []),
+    ...(queueRules ? ["queue rules"] : []),
+  ];
+  return words.join(" or ");
 }
 
 /**
- * Returns the options with which a change of the rate alone leaves a pause of the setting as it is: the reason, which says
- * what the limit was before, is that of the limit and of the rate.
+ * Returns the options with which a change of all but the limit leaves a pause of the setting as it is: the reason, which says
+ * what the limit was before, is that of the whole setting.
  */
 async function besidesPause(
   rowlock: RowlockClient,
   target: LimitTarget,
-  options: SetRateOptions,
-): Promise<SetRateOptions> {
+  options: SetQueueRulesOptions,
+): Promise<SetQueueRulesOptions> {
   // `rowlock pause` holds no pools.
   if ("pool" in target) return options;
   const prefix = "name" in target ? target.name : target.pattern.replace(/\*$/, "");
@@ -208,26 +267,30 @@ async function besidesPause(
 }
 
 /**
- * Finds settings with another limit or rate for names under the pattern, and for longer patterns: these override those of
+ * Finds other settings for names under the pattern, and for longer patterns: these override those of
  * the pattern.
  */
 async function unaffected(
   rowlock: RowlockClient,
   pattern: string,
-  { limit, rate }: LimitChange,
+  { limit, rate, queueRules }: LimitChange,
 ): Promise<LimitSetting[]> {
   const isOther = (each: LimitSetting) =>
     (typeof limit === "number" && each.limit !== undefined && each.limit !== limit) ||
-    (rate && each.rate && rateText(each.rate) !== rateText(rate));
-  if (typeof limit !== "number" && !rate) return [];
+    (rate && each.rate && rateText(each.rate) !== rateText(rate)) ||
+    (queueRules && each.queueRules && queueRulesText(each.queueRules) !== queueRulesText(queueRules));
+  if (typeof limit !== "number" && !rate && !queueRules) return [];
   const settings = await Array.fromAsync(rowlock.listLimits({ prefix: pattern.slice(0, -1) }));
   return settings.filter((each) => each.pool === undefined && each.pattern !== pattern && isOther(each));
 }
 
-function ownWords({ limit, rate }: LimitSetting): string {
-  return [...(limit === undefined ? [] : [`${limit}`]), ...(rate ? [`rate ${rateText(rate)}`] : [])].join(
-    ", ",
-  );
+function ownWords({ limit, rate, queueRules }: LimitSetting): string {
+  const words = [
+    ...(limit === undefined ? [] : [`${limit}`]),
+    ...(rate ? [`rate ${rateText(rate)}`] : []),
+    ...(queueRules ? [queueRulesText(queueRules)] : []),
+  ];
+  return words.join(", ");
 }
 
 async function listLimits(
@@ -252,11 +315,12 @@ async function listLimits(
 }
 
 function settingCells(setting: LimitSetting, paint: Paint): string[] {
-  const { pool, limit, rate, use, version, reason } = setting;
+  const { pool, limit, rate, queueRules, use, version, reason } = setting;
   return [
     `${shown(settingName(setting))}${pool === undefined ? "" : " (pool)"}`,
     `${limit ?? ""}`,
     rate ? rateText(rate) : "",
+    queueRules ? queueRulesText(queueRules) : "",
     use ? usedWords(use, limit, paint) : "",
     `${version}`,
     shown(reason),

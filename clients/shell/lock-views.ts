@@ -6,6 +6,7 @@ import type {
   LimitSetting,
   LimitView,
   LockView,
+  QueueRulesView,
   RateView,
   RecordView,
 } from "../typescript/src/index.ts";
@@ -14,13 +15,14 @@ import type { LockOrder } from "./lock-orders.ts";
 import { localTime } from "./past-times.ts";
 import { poolLine } from "./pools.ts";
 import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
+import { queueRulesText } from "./queue-rules.ts";
 import { rateText } from "./rates.ts";
 
 const OWNERS_MAX = 3;
 
 export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
   const { name, limit, rate, heldPermits, holderCount, waiterCount, draining, lastToken } = lock;
-  const { holders, waiters, record, pools = [] } = lock;
+  const { holders, waiters, record, queueRules, pools = [] } = lock;
   const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
   const words = limitWords(limit);
   const head = columns([
@@ -30,6 +32,7 @@ export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
     ...pools.map((pool, at) => [at === 0 ? "pools" : "", poolLine(pool, paint)]),
     ["held", `${heldPermits} by ${holderCount}${drains}`],
     ["waiting", waitingWords(waiterCount, paint)],
+    ...(queueRules ? [["queue", queueRulesWords(queueRules)]] : []),
     ["last token", String(lastToken)],
     ...(record ? recordRows(record, nowMs) : []),
   ]);
@@ -175,7 +178,7 @@ function ownersOf({ holders, holderCount }: LockView): string {
 
 /** One lock on a line. */
 export function lockLine(lock: LockView, nowMs: number): string {
-  const { name, limit, rate, heldPermits, waiterCount, draining, record } = lock;
+  const { name, limit, rate, queueRules, heldPermits, waiterCount, draining, record } = lock;
   const held = heldPermits > 0 || lock.holderCount > 0 ? `held by ${ownersOf(lock)}` : "free";
   const permits = heldPermits > 1 ? ` (${heldPermits} permits)` : "";
   const { status = "", attemptsLeft, notBefore } = record ?? {};
@@ -185,6 +188,7 @@ export function lockLine(lock: LockView, nowMs: number): string {
     `${held}${permits}`,
     ...(draining ? ["drains"] : []),
     `${waiterCount} waiting`,
+    ...(queueRules ? [queueRulesText(queueRules)] : []),
     ...(status === "" ? [] : [`status ${shown(status)}`]),
     ...(attemptsLeft === undefined ? [] : [`${counted(attemptsLeft, "attempt")} left`]),
     ...(notBefore ? [`due ${dueWords(record, nowMs)}`] : []),
@@ -201,7 +205,17 @@ export function rateWords(rate: RateView): string {
   return `${rateText(rate)} (${sourceWords(rate)})`;
 }
 
-function sourceWords({ source, pattern = "", reason, version }: LimitView | RateView): string {
+/** The queue rules, and where they come from. */
+export function queueRulesWords(rules: QueueRulesView): string {
+  return `${queueRulesText(rules)} (${sourceWords(rules)})`;
+}
+
+function sourceWords({
+  source,
+  pattern = "",
+  reason,
+  version,
+}: LimitView | RateView | QueueRulesView): string {
   const from =
     source === "default"
       ? "nothing was set"

@@ -244,10 +244,14 @@ function refusedSentence(name: string, refusal: Refusal, also: string): string {
       return `"${name}" has been granted as often as its rate${rate ? ` of ${rateText(rate)}` : ""} allows: try again ${when}.`;
     }
     case "NEVER_FITS":
+      if (refusal.queueRules)
+        return `"${name}" takes no request for several locks, because the newest wins in its queue: ask for it alone.`;
       if ((refusal.rate ?? refusal.limit)?.source === "pool") return neverFitsPool(name, refusal);
       if (refusal.rate)
         return `"${name}" has a rate of ${rateText(refusal.rate)}, so this can never be granted: ask for fewer permits, or raise the burst.`;
       return `"${name}" has a limit of ${refusal.limit?.permits ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
+    case "SUPERSEDED":
+      return `"${name}" was not acquired: a newer request took the place in the queue, and does what this one would have done.`;
     case "NOT_BEFORE":
       return `"${name}" is not due yet${retryAfterMs === undefined ? "" : `: it will be in ${timeWords(retryAfterMs)}`}.`;
     case "EXHAUSTED":

@@ -7,7 +7,7 @@ export const LEVEL = 2;
 
 /**
  * Servers below this level know nothing of pools, and would give nothing back; nor of claims for several locks, of which they would
- * end one row. The first of these keeps them out.
+ * end one row; nor of queue rules, which they would not keep. The first of these keeps them out.
  */
 export const POOLS_LEVEL = 2;
 

@@ -240,6 +240,7 @@ export class Engine {
     caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#parts.lanes.refuseWhenStopped();
+    if (set.queueRules) await this.#parts.keepOldServersOut();
     const answer = await changeLimitRule({ prefix, set, expectedVersion, reason, caller }, this.#parts);
     if (answer.kind === "limit_rule") {
       const { version, serversBehind } = answer;

@@ -113,16 +113,17 @@ export function connect(options: EngineOptions) {
     queuedMax: options.commandsQueuedMax,
   });
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
-  const allowSets = onceDone(() =>
+  const keepOldServersOut = onceDone(() =>
     withAttempts(() => store.raiseLevelMin({ level: POOLS_LEVEL, by: options.replica.version }), observer),
   );
-  const commands = new Commands({ ...base, detachments, lanes, lockIds, allowSets });
+  const commands = new Commands({ ...base, detachments, lanes, lockIds, keepOldServersOut });
   const newSecret = secretMaker();
   const captures = new Captures({ observer, newSecret, commands, store: reads.inTurn });
   const { leastKeptUs = policy.keptForUs } = options;
   const kept = { ofNameUs: policy.keptForUs, underPrefixUs: leastKeptUs, changesUs: cleaning.changesUs };
   const acting = {
     poolCounts,
+    keepOldServersOut,
     entry: options.replica,
     newSecret,
     detachments,

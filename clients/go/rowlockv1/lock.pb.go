@@ -3059,7 +3059,8 @@ func (x *RateInForce) GetAvailable() uint32 {
 type QueueRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-	// claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+	// claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+	// requests come.
 	WaitingMax uint32 `protobuf:"varint,1,opt,name=waiting_max,json=waitingMax,proto3" json:"waiting_max,omitempty"`
 	// What becomes of a request that comes when so many wait.
 	WhenFull      WhenFull `protobuf:"varint,2,opt,name=when_full,json=whenFull,proto3,enum=rowlock.v1.WhenFull" json:"when_full,omitempty"`

@@ -5,9 +5,10 @@ import type { WantedLock } from "./also.ts";
 import type { CaptureOptions } from "./capture.ts";
 import { MODES } from "./mode.ts";
 import type { ConnectOptions, LockOptions } from "./options.ts";
+import { WHEN_FULL } from "./queue-rules.ts";
 import type { SpendOptions } from "./rates.ts";
 import type { RecordChanges, RecordOptions, ReleaseOptions } from "./records.ts";
-import type { ListOptions, SetLimitOptions, SetRateOptions } from "./verbs.ts";
+import type { ListOptions, SetLimitOptions, SetQueueRulesOptions } from "./verbs.ts";
 import type { WatchOptions } from "./watch.ts";
 import { faultOfText } from "./whole-text.ts";
 import type { WorkOptions } from "./work.ts";
@@ -86,6 +87,13 @@ const rate: Check = (value) => {
   return faults.every((fault) => fault === undefined)
     ? undefined
     : "must be { permits, per } or { permits, per, burst }, with per in milliseconds";
+};
+
+const queueRules: Check = (value) => {
+  const { waitingMax, whenFull = "refuse", ...more } = Object(value) as Record<string, unknown>;
+  const faults = [whole(1)(waitingMax), oneOf(...Object.keys(WHEN_FULL))(whenFull), ...Object.keys(more)];
+  if (faults.every((fault) => fault === undefined)) return undefined;
+  return 'must be { waitingMax } or { waitingMax, whenFull }, with whenFull "refuse" or "end longest waiting"';
 };
 
 const wantedLocks: Check = (value) => {
@@ -193,9 +201,13 @@ export const WORK: Checks<WorkOptions> = {
   statusWhenFailed: text,
 };
 export const RELEASE: Checks<ReleaseOptions> = { status: text, coolDown: ms, attemptsLeft: whole(0) };
-/** Of all changes: of a rate, a limit, a record, and of its deletion. */
-export const CHANGE: Checks<SetRateOptions> = { ifVersion: version, reason: text };
-export const SET_LIMIT: Checks<SetLimitOptions> = { ...CHANGE, rate: either(rate, nothing) };
+/** Of all changes: of a limit, a rate, queue rules, a record, and of its deletion. */
+export const CHANGE: Checks<SetQueueRulesOptions> = { ifVersion: version, reason: text };
+export const SET_LIMIT: Checks<SetLimitOptions> = {
+  ...CHANGE,
+  rate: either(rate, nothing),
+  queueRules: either(queueRules, nothing),
+};
 export const CHANGES: Checks<RecordChanges> = {
   notBefore: either(date, nothing),
   notBeforeIn: ms,

@@ -12,7 +12,7 @@ export interface ClaimEndView {
   readonly reason: EndName;
   /** By the database's clock. */
   readonly endedAt?: Date;
-  /** Who force-released it: a principal, or an address if the server asks nobody who they are. */
+  /** Who force-released or superseded it: a principal, or an address if the server asks nobody who they are. */
   readonly endedBy?: string;
   /** The reason that came with its forced release. */
   readonly note?: string;

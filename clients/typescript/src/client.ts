@@ -45,6 +45,7 @@ import {
   type Settings,
   settingsOf,
 } from "./options.ts";
+import type { QueueRules } from "./queue-rules.ts";
 import type { Rate, SpendOptions, Spent } from "./rates.ts";
 import type { RecordChanges, RecordView, ReleaseOptions } from "./records.ts";
 import { heldByYou, type Refusal, type RefusalName } from "./refusal.ts";
@@ -59,6 +60,7 @@ import {
   type ListOptions,
   limitTargetOf,
   type SetLimitOptions,
+  type SetQueueRulesOptions,
   type SetRateOptions,
   Verbs,
 } from "./verbs.ts";
@@ -436,7 +438,7 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
-   * Sets the limit of a name, a pattern or a pool, and with `rate` also its rate; `null` unsets it. A pool that has neither is
+   * Sets the limit of a name, a pattern or a pool, and with `rate` and `queueRules` these, too; `null` unsets it. A pool that has neither is
    * removed. If the answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what
    * others have set since. A retry with `ifVersion` is safe.
    */
@@ -457,6 +459,17 @@ export class RowlockClient implements AsyncDisposable {
     return await this.#open().setLimit(target, undefined, { ...options, rate });
   }
 
+  /** Sets who may wait for a name, or for each name under a pattern; `null` unsets it. All else is as for `setLimit`. */
+  async setQueueRules(
+    target: Exclude<LimitTarget, { readonly pool: string }>,
+    queueRules: QueueRules | null,
+    options: SetQueueRulesOptions = {},
+  ): Promise<LimitInForce> {
+    checkTarget(target);
+    checkOptions({ ...options, queueRules }, SET_LIMIT, ["queueRules"]);
+    return await this.#open().setLimit(target, undefined, { ...options, queueRules });
+  }
+
   /** Returns one lock, with its first holders and waiters, up to 100 of each. */
   getLock(name: string): Promise<LockView> {
     return this.#open().getLock(name);
@@ -467,7 +480,7 @@ export class RowlockClient implements AsyncDisposable {
     return this.#open().listLocks(options);
   }
 
-  /** Iterates over the limits and rates that were set for patterns, pools and names that begin with `prefix`, in this order. */
+  /** Iterates over the limits, rates and queue rules that were set for patterns, pools and names that begin with `prefix`, in this order. */
   listLimits({
     prefix = "",
   }: {
@@ -484,7 +497,7 @@ export class RowlockClient implements AsyncDisposable {
     return this.#open().listClaims(options);
   }
 
-  /** Iterates over changes of limits, rates, records and policies, and over forced releases, newest first. */
+  /** Iterates over changes of limits, rates, queue rules, records and policies, and over forced releases, newest first. */
   listChanges(options: ListChangesOptions = {}): AsyncGenerator<ChangeView, void, undefined> {
     return this.#open().listChanges(options);
   }

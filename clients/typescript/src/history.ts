@@ -11,6 +11,7 @@ import type {
 import { ClaimState, EndReason, ChangeKind as ProtoKind } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { EndName } from "./claim-end.ts";
+import { type QueueRules, queueRulesView } from "./queue-rules.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
@@ -63,7 +64,7 @@ export interface ListClaimsOptions extends PastOptions {
   readonly heldAt?: Date;
 }
 
-/** limit: SetLimit, also of a rate. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
+/** limit: SetLimit, also of a rate or of queue rules. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
 export type ChangeKind = "limit" | "record" | "forced release" | "policy";
 
 /** Which changes to list. With `name`, also those of patterns and pools that match it. */
@@ -75,8 +76,8 @@ export interface ListChangesOptions extends PastOptions {
 }
 
 /**
- * A change that somebody made: what was before, and what is since. No limit, no rate and no record are unset; no policy is
- * "". What a change of a limit or a rate left alone is the same before and after. The kind is "unknown" if the server is
+ * A change that somebody made: what was before, and what is since. No limit, no rate, no queue rules and no record are unset; no policy is
+ * "". What a change of a limit, a rate or queue rules left alone is the same before and after. The kind is "unknown" if the server is
  * newer.
  */
 export type ChangeView = ChangeFrame &
@@ -87,6 +88,8 @@ export type ChangeView = ChangeFrame &
         readonly to?: number;
         readonly rateFrom?: Required<Rate>;
         readonly rateTo?: Required<Rate>;
+        readonly queueRulesFrom?: Required<QueueRules>;
+        readonly queueRulesTo?: Required<QueueRules>;
       }
     | { readonly kind: "record"; readonly from?: RecordState; readonly to?: RecordState }
     | { readonly kind: "forced release"; readonly claim: ReleasedClaim }
@@ -307,13 +310,15 @@ export function changeView({ changedAt, target, changedBy, reason, what }: Chang
 function whatView(what: Change["what"]) {
   switch (what.case) {
     case "limit": {
-      const { from, to, rateFrom, rateTo } = what.value;
+      const { from, to, rateFrom, rateTo, queueRulesFrom, queueRulesTo } = what.value;
       return {
         kind: "limit",
         ...(from !== undefined && { from }),
         ...(to !== undefined && { to }),
         ...(rateFrom && { rateFrom: rateView(rateFrom) }),
         ...(rateTo && { rateTo: rateView(rateTo) }),
+        ...(queueRulesFrom && { queueRulesFrom: queueRulesView(queueRulesFrom) }),
+        ...(queueRulesTo && { queueRulesTo: queueRulesView(queueRulesTo) }),
       } as const;
     }
     case "record": {

@@ -40,6 +40,7 @@ export type {
   TlsOptions,
   Waiting,
 } from "./options.ts";
+export type { QueueRules, QueueRulesView, WhenFull } from "./queue-rules.ts";
 export type { Rate, RateView, SpendOptions, Spent } from "./rates.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
@@ -54,6 +55,7 @@ export type {
   ListOptions,
   ListOrder,
   SetLimitOptions,
+  SetQueueRulesOptions,
   SetRateOptions,
 } from "./verbs.ts";
 export type { ClaimView, LimitSetting, LimitView, LockView, PoolUse, PoolView } from "./views.ts";

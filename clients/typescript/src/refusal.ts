@@ -3,6 +3,7 @@
 import type { ClaimEnd, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { endName } from "./claim-end.ts";
+import { type QueueRulesView, queueRulesInForceView } from "./queue-rules.ts";
 import { type RateView, rateInForceView } from "./rates.ts";
 import { msOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, limitView } from "./views.ts";
@@ -29,18 +30,32 @@ export type Refusal =
     })
   /** The server grants nothing at present. `limit` is set if the limit is 0. */
   | (Common & { readonly reason: "PAUSED"; readonly limit?: LimitView })
-  /** The request is for more permits than the limit allows in all, or than the burst of the rate, which is set then. */
-  | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView; readonly rate?: RateView })
+  /**
+   * The request is for more permits than the limit allows in all, or than the burst of the rate, which is set then. Or it is for
+   * several locks, and the queue of one takes none of these: its queue rules are set then.
+   */
+  | (Common & {
+      readonly reason: "NEVER_FITS";
+      readonly limit?: LimitView;
+      readonly rate?: RateView;
+      readonly queueRules?: QueueRulesView;
+    })
   /** The lock has room, but its rate does not allow the grant yet; `retryAfterMs` says when. */
   | (Common & { readonly reason: "RATE"; readonly rate?: RateView })
-  /** `limit` is set if the queue is that of a pool. */
-  | (Common & { readonly reason: "QUEUE_FULL"; readonly limit?: LimitView })
+  /** `limit` is set if the queue is that of a pool, and `queueRules` if they say how many may wait. */
+  | (Common & {
+      readonly reason: "QUEUE_FULL";
+      readonly limit?: LimitView;
+      readonly queueRules?: QueueRulesView;
+    })
   /** By its record, the lock is not due yet, or has no attempts left. */
   | (Common & { readonly reason: "NOT_BEFORE" | "EXHAUSTED" })
   /** The lock has this status, which is none of the wanted ones. */
   | (Common & { readonly reason: "STATUS_MISMATCH"; readonly status: string })
-  /** The claim has ended: somebody released its ticket, or an operator ended it. */
-  | (Common & { readonly reason: "CANCELLED" | "LAPSED" | "EXPIRED" | "RELEASED" | "FORCE_RELEASED" });
+  /** The claim has ended: somebody released its ticket, an operator ended it, or a newer request took its place (SUPERSEDED). */
+  | (Common & {
+      readonly reason: "SUPERSEDED" | "CANCELLED" | "LAPSED" | "EXPIRED" | "RELEASED" | "FORCE_RELEASED";
+    });
 
 export type RefusalName = Refusal["reason"];
 
@@ -58,16 +73,16 @@ export function refusalOf({ reason, ...refused }: RefusalMessage): Refusal {
 /** A claim that has ended, before or while it was waited for, is no lock either. */
 export function refusalOfEnd({ reason, ...ended }: ClaimEnd): Refusal {
   // No end is SPENT here: the server answers a request that has spent with what it took.
-  return viewOf(endName(reason) as RefusalName, { ...ended, rate: undefined });
+  return viewOf(endName(reason) as RefusalName, { ...ended, rate: undefined, queueRules: undefined });
 }
 
 type Fields = Pick<
   RefusalMessage,
-  "message" | "holders" | "retryAfter" | "limit" | "status" | "rate" | "lockName"
+  "message" | "holders" | "retryAfter" | "limit" | "status" | "rate" | "queueRules" | "lockName"
 >;
 
 function viewOf(reason: RefusalName, fields: Fields): Refusal {
-  const { message, holders, retryAfter, limit, status, rate, lockName } = fields;
+  const { message, holders, retryAfter, limit, status, rate, queueRules, lockName } = fields;
   const common = {
     message,
     ...(retryAfter && { retryAfterMs: msOf(retryAfter) }),
@@ -83,14 +98,21 @@ function viewOf(reason: RefusalName, fields: Fields): Refusal {
         ...(limit && { limit: limitView(limit) }),
       };
     case "PAUSED":
-    case "QUEUE_FULL":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };
+    case "QUEUE_FULL":
+      return {
+        ...common,
+        reason,
+        ...(limit && { limit: limitView(limit) }),
+        ...(queueRules && { queueRules: queueRulesInForceView(queueRules) }),
+      };
     case "NEVER_FITS":
       return {
         ...common,
         reason,
         ...(limit && { limit: limitView(limit) }),
         ...(rate && { rate: rateInForceView(rate) }),
+        ...(queueRules && { queueRules: queueRulesInForceView(queueRules) }),
       };
     case "RATE":
       return { ...common, reason, ...(rate && { rate: rateInForceView(rate) }) };

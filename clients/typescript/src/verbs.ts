@@ -35,6 +35,7 @@ import {
   type WaitTarget,
   waitTargetOf,
 } from "./history.ts";
+import { type QueueRules, queueRulesFields, queueRulesView } from "./queue-rules.ts";
 import { type Rate, rateFields, rateView } from "./rates.ts";
 import {
   changesOf,
@@ -66,11 +67,16 @@ export type LimitTarget =
   | { readonly pattern: string }
   | { readonly pool: string };
 
-export interface SetRateOptions {
+export interface SetQueueRulesOptions {
   /** Change only if the setting has this version; 0: only if it was never set. Otherwise VERSION_MISMATCH. */
   readonly ifVersion?: bigint | number;
   /** Why, for people who look at the limit later. */
   readonly reason?: string;
+}
+
+export interface SetRateOptions extends SetQueueRulesOptions {
+  /** Queue rules to set with it, in one change; `null` unsets them. By default they stay. */
+  readonly queueRules?: QueueRules | null;
 }
 
 export interface SetLimitOptions extends SetRateOptions {
@@ -79,7 +85,7 @@ export interface SetLimitOptions extends SetRateOptions {
 }
 
 /**
- * The result of a change of a limit or a rate. For a pattern, the counts are sums over the locks that match it. For a pool, they are
+ * The result of a change of a limit, a rate or queue rules. For a pattern, the counts are sums over the locks that match it. For a pool, they are
  * the permits of it that are taken, and those who wait at it.
  */
 export interface LimitInForce {
@@ -88,6 +94,8 @@ export interface LimitInForce {
   readonly noLimit?: true;
   /** The rate in force; unset: none. */
   readonly rate?: Required<Rate>;
+  /** The queue rules in force; unset: none. */
+  readonly queueRules?: Required<QueueRules>;
   readonly version: bigint;
   readonly heldPermits: number;
   readonly waiterCount: number;
@@ -208,11 +216,11 @@ export class Verbs {
     return (await this.#ask({ case: "renew", value }, "always", "urgent")).lease as Lease;
   }
 
-  /** `undefined` leaves the limit or the rate alone. */
+  /** `undefined` leaves a setting alone. */
   async setLimit(
     target: LimitTarget,
     limit: number | null | undefined,
-    { rate, ifVersion, reason = "" }: SetLimitOptions,
+    { rate, queueRules, ifVersion, reason = "" }: SetLimitOptions,
   ): Promise<LimitInForce> {
     const value = create(SetLimitRequestSchema, {
       target: limitTargetOf(target),
@@ -221,6 +229,12 @@ export class Verbs {
       }),
       ...(rate !== undefined && {
         newRate: rate === null ? { case: "unsetRate", value: {} } : { case: "rate", value: rateFields(rate) },
+      }),
+      ...(queueRules !== undefined && {
+        newQueueRules:
+          queueRules === null
+            ? { case: "unsetQueueRules", value: {} }
+            : { case: "queueRules", value: queueRulesFields(queueRules) },
       }),
       ...versionOf(ifVersion),
       reason,
@@ -231,6 +245,7 @@ export class Verbs {
       limit: answer.limit,
       ...(answer.noLimit && { noLimit: true }),
       ...(answer.rate && { rate: rateView(answer.rate) }),
+      ...(answer.queueRules && { queueRules: queueRulesView(answer.queueRules) }),
       version,
       heldPermits: Number(heldPermits),
       waiterCount: Number(waiterCount),

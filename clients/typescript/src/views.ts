@@ -6,6 +6,12 @@ import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_s
 import { type ClaimedLockView, claimedLockView } from "./also.ts";
 import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { type Mode, modeOf } from "./mode.ts";
+import {
+  type QueueRules,
+  type QueueRulesView,
+  queueRulesInForceView,
+  queueRulesView,
+} from "./queue-rules.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf } from "./times.ts";
@@ -87,6 +93,8 @@ export interface LockView {
   readonly limit: LimitView;
   /** How fast it may be granted; unset: as fast as it becomes free. */
   readonly rate?: RateView;
+  /** Who may wait; unset: as many as the server allows, in order of arrival. */
+  readonly queueRules?: QueueRulesView;
   readonly heldPermits: number;
   readonly holderCount: number;
   /** Those that wait for the lock, or for a pool over it. */
@@ -105,15 +113,17 @@ export interface LockView {
   readonly pools?: readonly PoolView[];
 }
 
-/** A limit, a rate or both that were set, for one name, for a pattern or for a pool. */
+/** What was set for one name, for a pattern or for a pool. */
 export interface LimitSetting {
   readonly name?: string;
   readonly pattern?: string;
   readonly pool?: string;
-  /** Unset: this setting has only a rate. */
+  /** Unset: this setting has no limit. */
   readonly limit?: number;
-  /** Unset: this setting has only a limit. */
+  /** Unset: this setting has no rate. */
   readonly rate?: Required<Rate>;
+  /** Unset: this setting has no queue rules. */
+  readonly queueRules?: Required<QueueRules>;
   readonly version: bigint;
   readonly reason: string;
   /** What is used of a pool; unset for names and patterns. */
@@ -188,6 +198,7 @@ export function lockView(lock: Lock): LockView {
     // The server always sets it.
     limit: limitView(lock.limit as Limit),
     ...(lock.rate && { rate: rateInForceView(lock.rate, true) }),
+    ...(lock.queueRules && { queueRules: queueRulesInForceView(lock.queueRules) }),
     heldPermits: Number(heldPermits),
     holderCount,
     waiterCount,
@@ -201,11 +212,12 @@ export function lockView(lock: Lock): LockView {
 }
 
 export function limitSettingView(setting: ProtoLimitSetting): LimitSetting {
-  const { target, limit, rate, rateOnly, version, reason, use } = setting;
+  const { target, limit, rate, queueRules, rateOnly, version, reason, use } = setting;
   return {
     ...(target.case && { [target.case]: target.value }),
     ...(!rateOnly && { limit }),
     ...(rate && { rate: rateView(rate) }),
+    ...(queueRules && { queueRules: queueRulesView(queueRules) }),
     version,
     reason,
     ...(use && { use: poolUse(use) }),

@@ -10,6 +10,7 @@ import type {
   FurtherLock,
   Release,
   Renew,
+  SetLimit,
   Withdraw,
 } from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
@@ -28,8 +29,8 @@ export interface CommandsOptions {
   readonly lockIds: Pick<LockIds, "lookUp">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
-  /** Resolves when no server decides that knows nothing of claims for several locks. Rejects with a Fault. */
-  readonly allowSets: () => Promise<void>;
+  /** Resolves when no server decides that knows nothing of claims for several locks, or of queue rules. Rejects with a Fault. */
+  readonly keepOldServersOut: () => Promise<void>;
 }
 
 export class Commands {
@@ -116,8 +117,8 @@ class NamedAsk extends Ask {
     const { name, caller } = this.command;
     try {
       const lock = locks.named(name);
-      const { also } = this.command as Partial<Acquire>;
-      if (also) this.#findAll(also);
+      const { also, queueRules } = this.command as Partial<Acquire & SetLimit>;
+      if (also || queueRules) this.#findAll(also ?? []);
       else if (lock) lanes.add(lock, this);
       else
         lockIds.lookUp(name, caller).then(
@@ -131,7 +132,7 @@ class NamedAsk extends Ask {
 
   /** Looked up in the order of the request. Each look-up makes the row of a name that nobody has used. */
   #findAll(also: readonly FurtherLock[]): void {
-    const { lanes, locks, lockIds, allowSets } = this.#commands.options;
+    const { lanes, locks, lockIds, keepOldServersOut } = this.#commands.options;
     const { name, caller } = this.command;
     const idOf = async (wanted: string) => locks.named(wanted)?.id ?? (await lockIds.lookUp(wanted, caller));
     Promise.all([
@@ -139,7 +140,7 @@ class NamedAsk extends Ask {
       ...also.map(async (wanted) => {
         wanted.lockId = await idOf(wanted.name);
       }),
-      allowSets(),
+      keepOldServersOut(),
     ]).then(
       ([id]) => addTo(lanes, id, this),
       (error: unknown) => this.asker.fail(error),

@@ -2789,7 +2789,8 @@ export declare const RateInForceSchema: GenMessage<RateInForce, {jsonType: RateI
 export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
   /**
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+   * requests come.
    *
    * @generated from field: uint32 waiting_max = 1;
    */
@@ -2812,7 +2813,8 @@ export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
 export declare type QueueRulesJson = {
   /**
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+   * requests come.
    *
    * @generated from field: uint32 waiting_max = 1;
    */

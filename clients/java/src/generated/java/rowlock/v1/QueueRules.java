@@ -50,7 +50,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+   * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+   * requests come.
    * </pre>
    *
    * <code>uint32 waiting_max = 1;</code>
@@ -443,7 +444,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+     * requests come.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>
@@ -456,7 +458,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+     * requests come.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>
@@ -473,7 +476,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
-     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next request comes.
+     * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
+     * requests come.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>

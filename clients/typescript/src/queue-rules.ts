@@ -1,0 +1,56 @@
+// Queue rules: who may wait for a lock.
+
+import {
+  LimitSource,
+  type QueueRules as ProtoQueueRules,
+  WhenFull as ProtoWhenFull,
+  type QueueRulesInForce,
+} from "#proto/rowlock/v1/lock_pb.js";
+
+/** What becomes of a request that would wait, and finds as many waiting as may. */
+export type WhenFull = "refuse" | "end longest waiting";
+
+/** Who may wait for a lock. */
+export interface QueueRules {
+  /** The most claims that wait for it, 1 to 1,000,000; never more than the server allows. */
+  readonly waitingMax: number;
+  /**
+   * "refuse" (the default): the request is refused as QUEUE_FULL. "end longest waiting": the newest wins; the claim that has waited
+   * longest ends as SUPERSEDED. To end the wait of another principal takes the right `supersede`.
+   */
+  readonly whenFull?: WhenFull;
+}
+
+/** Queue rules in force, and which setting says so. */
+export interface QueueRulesView extends Required<QueueRules> {
+  readonly source: "pattern" | "name";
+  /** "" if the caller may not see it. */
+  readonly pattern?: string;
+  /** For the `ifVersion` of the next change; a limit, a rate and queue rules of one setting share it. */
+  readonly version: bigint;
+  readonly reason: string;
+}
+
+export const WHEN_FULL: Readonly<Record<WhenFull, ProtoWhenFull>> = {
+  refuse: ProtoWhenFull.REFUSE,
+  "end longest waiting": ProtoWhenFull.END_LONGEST_WAITING,
+};
+
+export function queueRulesView({ waitingMax, whenFull }: ProtoQueueRules): Required<QueueRules> {
+  const ends = whenFull === ProtoWhenFull.END_LONGEST_WAITING;
+  return { waitingMax, whenFull: ends ? "end longest waiting" : "refuse" };
+}
+
+export function queueRulesInForceView(inForce: QueueRulesInForce): QueueRulesView {
+  const { rules, source, pattern, version, reason } = inForce;
+  // The server always sets them.
+  const view = queueRulesView(rules as ProtoQueueRules);
+  return source === LimitSource.PATTERN
+    ? { ...view, source: "pattern", pattern, version, reason }
+    : { ...view, source: "name", version, reason };
+}
+
+/** Returns the fields of a message. */
+export function queueRulesFields({ waitingMax, whenFull = "refuse" }: QueueRules) {
+  return { waitingMax, whenFull: WHEN_FULL[whenFull] };
+}
