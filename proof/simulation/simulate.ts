@@ -31,8 +31,8 @@ export interface Options {
   readonly trace?: string[];
 }
 
-/** For all that clients have begun, from the last step on: longer than all their bounds together. */
-const ENDS_MS = 60_000;
+/** For all that clients have begun, from the last step on: longer than all their bounds together, one after the other. */
+const ENDS_MS = 200_000;
 /** What a database that loses commits cannot keep. */
 const LOSABLE = [
   "an acknowledged limit stays",

@@ -307,7 +307,7 @@ export function wholeEnd(claim: Pick<Claim, "ttlUs">, fromUs: number): number | 
 export function endDue(draft: Draft): void {
   let due: Claim[] | null = null;
   for (const claim of draft.claims) {
-    bringBack(draft, claim);
+    if (isFromAhead(claim, draft.nowUs)) bringBackWhole(draft, claim);
     if (claim.state === "ended" || !(claim.members === null ? isDue(draft, claim) : isDueSet(draft, claim)))
       continue;
     due ??= [];
@@ -391,10 +391,16 @@ export function isFromAhead(claim: ClaimTimes, nowUs: number): boolean {
   return (claim.deadlineUs ?? 0) > latestUs + (longestUs ?? PLACE_US_MAX);
 }
 
-/** Gives the claim its times again, if the clock has been set back since it got them. */
-export function bringBack(draft: Draft, claim: Claim): void {
+/** Gives the claim its times again, which it got before the clock was set back. */
+function bringBackWhole(draft: Draft, claim: Claim): void {
+  const parts = wholeOf(draft, claim);
+  // All rows show the same times.
+  if (parts) for (const part of parts) bringBack(part);
+  else leave(draft, claim);
+}
+
+function bringBack({ draft, claim }: Part): void {
   const { nowUs, policy } = draft;
-  if (!isFromAhead(claim, nowUs)) return;
   const wasRenewed = claim.state === "held" && !isAsGranted(claim);
   if (claim.waitUntilUs !== null && claim.requestedAtUs > nowUs)
     claim.waitUntilUs -= claim.requestedAtUs - nowUs;

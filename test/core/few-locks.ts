@@ -21,6 +21,8 @@ const POLICY = {
   queueMax: 8,
 };
 const DEFAULT_LIMIT = 1;
+/** The clock was ahead by more than any claim lasts. */
+const SET_BACK_US = -60_000_000;
 /** More decisions than any end of a history takes. */
 const ROUNDS_MAX = 500;
 
@@ -95,7 +97,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       step: fc.constant("pass" as const),
-      us: fc.constantFrom(1_000, 1_000_000, 6_000_000, 20_000_000),
+      us: fc.constantFrom(1_000, 1_000_000, 6_000_000, 20_000_000, SET_BACK_US),
     }),
   },
 );

@@ -39,9 +39,12 @@ export function spellsOf(history: History, settings: readonly RateSetting[]): Sp
     );
     const before = settings.filter((other) => other.startMs <= setMs);
     const fullMs = setMs + Math.max(...before.map((other) => burstInMs(other.rate)));
-    // Nobody knows what a server makes of the instant between a step of the clock and the next decision.
-    for (const span of without([{ fromMs: setMs, untilMs }], steps))
-      spells.push({ ...span, rate, fullMs: span.fromMs === setMs ? fullMs : Number.POSITIVE_INFINITY });
+    // Nobody knows what a server makes of the instant between a step of the clock and the next decision about the lock, which may
+    // come after the new rate.
+    for (const span of without([{ fromMs: setMs, untilMs }], steps)) {
+      const isKnown = span.fromMs === setMs && steps.every((step) => step.untilMs > setMs);
+      spells.push({ ...span, rate, fullMs: isKnown ? fullMs : Number.POSITIVE_INFINITY });
+    }
   }
   return spells;
 }
