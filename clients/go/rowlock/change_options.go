@@ -1,4 +1,4 @@
-// What may come with a change of a limit, of a rate or of a lock's record, beside what it sets.
+// What may come with a change of a limit, of a rate, of queue rules or of a lock's record, beside what it sets.
 
 package rowlock
 
@@ -14,10 +14,12 @@ type changeOptions struct {
 	reason  string
 	// setRate changes the rate beside a limit; nil: leave it alone.
 	setRate rateOption
+	// setQueueRules changes the queue rules beside a limit or a rate; nil: leave them alone.
+	setQueueRules queueRulesOption
 }
 
-// IfVersion makes a change of a limit, of a rate or of a lock's record only if that has this version, or for 0 only if
-// there is none. A limit and a rate share their version. Otherwise the change fails with [ErrVersionMismatch].
+// IfVersion makes a change of a limit, of a rate, of queue rules or of a lock's record only if that has this version, or for 0
+// only if there is none. A limit, a rate and queue rules share their version. Otherwise the change fails with [ErrVersionMismatch].
 func IfVersion(version uint64) ChangeOption {
 	return func(o *changeOptions) { o.version = &version }
 }

@@ -48,13 +48,15 @@ type ChangeView struct {
 	Reason        string         `json:"reason"`
 }
 
-// LimitChange is a limit and a rate before and after; nil: none was or is set. What the change left alone is the same in
+// LimitChange is a limit, a rate and queue rules before and after; nil: none was or is set. What the change left alone is the same in
 // both.
 type LimitChange struct {
-	From     *uint32 `json:"from,omitzero"`
-	To       *uint32 `json:"to,omitzero"`
-	RateFrom *Rate   `json:"rateFrom,omitzero"`
-	RateTo   *Rate   `json:"rateTo,omitzero"`
+	From           *uint32     `json:"from,omitzero"`
+	To             *uint32     `json:"to,omitzero"`
+	RateFrom       *Rate       `json:"rateFrom,omitzero"`
+	RateTo         *Rate       `json:"rateTo,omitzero"`
+	QueueRulesFrom *QueueRules `json:"queueRulesFrom,omitzero"`
+	QueueRulesTo   *QueueRules `json:"queueRulesTo,omitzero"`
 }
 
 // RecordChange is a record before and after, without its last run; nil: there was or is none.
@@ -92,6 +94,7 @@ func changeOf(change *rowlockv1.Change) ChangeView {
 		view.Kind = ChangedLimit
 		view.Limit = &LimitChange{
 			what.Limit.From, what.Limit.To, rateOf(what.Limit.GetRateFrom()), rateOf(what.Limit.GetRateTo()),
+			queueRulesOf(what.Limit.GetQueueRulesFrom()), queueRulesOf(what.Limit.GetQueueRulesTo()),
 		}
 	case *rowlockv1.Change_Record:
 		view.Kind = ChangedRecord

@@ -1,4 +1,4 @@
-// How an operator changes limits and rates.
+// How an operator changes limits, rates and queue rules.
 
 package rowlock
 
@@ -12,7 +12,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// LimitTarget is a lock, a pattern or a pool whose limit or rate is set: see [ForName], [ForPattern] and [ForPool].
+// LimitTarget is a lock, a pattern or a pool whose settings are changed: see [ForName], [ForPattern] and [ForPool].
 type LimitTarget struct {
 	kind targetKind
 	text string
@@ -32,8 +32,8 @@ func ForName(name string) LimitTarget {
 }
 
 // ForPattern is every lock whose name begins with the text before the star, as in etl/*. The star stands at the end,
-// and the pattern has at most 255 bytes. Each matching lock has a limit and a rate of its own. The longest matching
-// pattern that has a limit wins, and the longest one that has a rate.
+// and the pattern has at most 255 bytes. Each matching lock has a limit, a rate and queue rules of its own. The longest matching
+// pattern that has a limit wins, the longest one that has a rate, and the longest one that has queue rules.
 func ForPattern(pattern string) LimitTarget {
 	return LimitTarget{kind: targetPattern, text: pattern}
 }
@@ -46,7 +46,8 @@ func ForPool(pattern string) LimitTarget {
 	return LimitTarget{kind: targetPool, text: pattern}
 }
 
-// LimitOption is an option of [Client.SetLimit], [Client.UnsetLimit], [Client.SetRate] and [Client.UnsetRate].
+// LimitOption is an option of [Client.SetLimit], [Client.UnsetLimit], [Client.SetRate], [Client.UnsetRate],
+// [Client.SetQueueRules] and [Client.UnsetQueueRules].
 type LimitOption interface {
 	ofLimit(*changeOptions)
 }
@@ -85,6 +86,8 @@ type LimitInForce struct {
 	ServersBehind uint32 `json:"serversBehind"`
 	// Rate is the rate in force; nil: none.
 	Rate *Rate `json:"rate,omitzero"`
+	// QueueRules are the queue rules in force; nil: none.
+	QueueRules *QueueRules `json:"queueRules,omitzero"`
 	// NoLimit: the pool has no limit.
 	NoLimit bool `json:"noLimit"`
 	// Counting: the pool is new, and servers still count those who held before. They come on top of HeldPermits.
@@ -147,6 +150,12 @@ func (c *Client) changeLimit(
 		}
 		o.setRate(request)
 	}
+	if o.setQueueRules != nil {
+		if request.NewQueueRules != nil {
+			return LimitInForce{}, mistake("queue rules", "WithQueueRules and WithoutQueueRules are for changes of a limit or a rate")
+		}
+		o.setQueueRules(request)
+	}
 	request.ExpectedVersion, request.Reason = o.version, o.reason
 	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
@@ -162,6 +171,7 @@ func (c *Client) changeLimit(
 		Draining:      answer.GetDraining(),
 		ServersBehind: answer.GetServersBehind(),
 		Rate:          rateOf(answer.GetRate()),
+		QueueRules:    queueRulesOf(answer.GetQueueRules()),
 		NoLimit:       answer.GetNoLimit(),
 		Counting:      answer.GetCounting(),
 	}, err

@@ -30,7 +30,7 @@ type RateView struct {
 	Source LimitSource `json:"source"`
 	// Pattern is set if Source is [FromPattern] or [FromPool], and the caller may see it.
 	Pattern string `json:"pattern"`
-	// Version is for [IfVersion] of the next change. A limit and a rate share it.
+	// Version is for [IfVersion] of the next change. A limit, a rate and queue rules share it.
 	Version uint64 `json:"version,string"`
 	Reason  string `json:"reason"`
 	// Available is how many permits may be taken now. Only [LockView] and [PoolView] have it.

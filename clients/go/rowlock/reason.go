@@ -49,11 +49,13 @@ const (
 	// ErrBusy: others hold the lock or wait for it.
 	ErrBusy Reason = "BUSY"
 	// ErrPaused: nothing is granted at present.
-	ErrPaused    Reason = "PAUSED"
+	ErrPaused Reason = "PAUSED"
+	// ErrQueueFull: as many wait as the server or the lock's [QueueRules] allow, or the newest would win over another principal.
 	ErrQueueFull Reason = "QUEUE_FULL"
 	// ErrTimedOut: the time of [Wait] has passed.
 	ErrTimedOut Reason = "TIMED_OUT"
-	// ErrNeverFits: the request asks for more permits than the limit, or the burst of the rate, allows in total.
+	// ErrNeverFits: the request asks for more permits than the limit, or the burst of the rate, allows in total, or for several
+	// locks of which one has a queue in which the newest wins.
 	ErrNeverFits Reason = "NEVER_FITS"
 	// ErrNotBefore: the lock is not due yet. ErrExhausted: the lock has no attempts left.
 	ErrNotBefore Reason = "NOT_BEFORE"
@@ -66,6 +68,8 @@ const (
 	ErrForceReleased  Reason = "FORCE_RELEASED"
 	// ErrRate: the rate of the lock does not allow the grant yet.
 	ErrRate Reason = "RATE"
+	// ErrSuperseded: a newer request took the place in the queue, as the lock's [QueueRules] say.
+	ErrSuperseded Reason = "SUPERSEDED"
 	// ErrSpent: the claim ended with its grant, as [Client.Spend] asks. Only [Client.ListClaims] shows it.
 	ErrSpent Reason = "SPENT"
 )

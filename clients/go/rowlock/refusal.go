@@ -25,6 +25,8 @@ type Refusal struct {
 	Limit *LimitView `json:"limit,omitzero"`
 	// Rate is the rate that forbids the grant, for [ErrRate], and for [ErrNeverFits] if its burst is the cause.
 	Rate *RateView `json:"rate,omitzero"`
+	// QueueRules are those that forbid it, for [ErrQueueFull] by their WaitingMax, and for [ErrNeverFits] of several locks.
+	QueueRules *QueueRulesView `json:"queueRules,omitzero"`
 	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string `json:"status"`
 	// HeldByYou: this client holds the lock itself, for [ErrBusy] and [ErrTimedOut]. Locks are not reentrant.
@@ -52,6 +54,7 @@ func (r *Refusal) isOfNow() bool {
 func refusalOf(refused *rowlockv1.Refusal) *Refusal {
 	refusal := refusalFor(refusalReason(refused.GetReason()), refused)
 	refusal.Rate = rateViewOf(refused.GetRate())
+	refusal.QueueRules = queueRulesViewOf(refused.GetQueueRules())
 	return refusal
 }
 

@@ -1,4 +1,4 @@
-// The read-only views of locks, claims, limits, rates and pools, as listings return them.
+// The read-only views of locks, claims, limits, rates, queue rules and pools, as listings return them.
 
 package rowlock
 
@@ -68,7 +68,7 @@ type ClaimView struct {
 	Also []ClaimedLock `json:"also,omitempty"`
 }
 
-// LimitSource is where the limit or the rate of a lock comes from.
+// LimitSource is where the limit, the rate or the queue rules of a lock come from.
 type LimitSource string
 
 const (
@@ -140,11 +140,13 @@ type LockView struct {
 	Record *RecordView `json:"record,omitzero"`
 	// Rate is how fast the lock may be granted; nil: as fast as it becomes free.
 	Rate *RateView `json:"rate,omitzero"`
+	// QueueRules say who may wait; nil: as many as the server allows.
+	QueueRules *QueueRulesView `json:"queueRules,omitzero"`
 	// Pools are those over the lock that the caller may see, narrow to wide. Only [Client.GetLock] shows them.
 	Pools []PoolView `json:"pools,omitempty"`
 }
 
-// LimitSetting is a limit, a rate or both that were set, for one name, for a pattern or for a pool.
+// LimitSetting is what was set, a limit, a rate, queue rules or several of them, for one name, for a pattern or for a pool.
 type LimitSetting struct {
 	// Either Name, Pattern or Pool is set.
 	Name    string `json:"name"`
@@ -157,7 +159,9 @@ type LimitSetting struct {
 	Reason  string `json:"reason"`
 	// Rate is nil if this setting has none.
 	Rate *Rate `json:"rate,omitzero"`
-	// RateOnly: this setting has a rate and no limit.
+	// QueueRules are nil if this setting has none.
+	QueueRules *QueueRules `json:"queueRules,omitzero"`
+	// RateOnly: this setting has no limit.
 	RateOnly bool `json:"rateOnly"`
 	// Use is what is used of a pool; nil for names and patterns.
 	Use *PoolUse `json:"use,omitzero"`
@@ -260,6 +264,7 @@ func lockViewOf(lock *rowlockv1.Lock) LockView {
 		Waiters:     claimsOf(lock.GetWaiters()),
 		Record:      recordOf(lock.GetRecord()),
 		Rate:        rateViewOf(lock.GetRate()),
+		QueueRules:  queueRulesViewOf(lock.GetQueueRules()),
 	}
 	for _, pool := range lock.GetPools() {
 		view.Pools = append(view.Pools, poolViewOf(pool))
@@ -269,14 +274,15 @@ func lockViewOf(lock *rowlockv1.Lock) LockView {
 
 func limitSettingOf(setting *rowlockv1.LimitSetting) LimitSetting {
 	view := LimitSetting{
-		Name:     setting.GetName(),
-		Pattern:  setting.GetPattern(),
-		Pool:     setting.GetPool(),
-		Limit:    setting.GetLimit(),
-		Version:  setting.GetVersion(),
-		Reason:   setting.GetReason(),
-		Rate:     rateOf(setting.GetRate()),
-		RateOnly: setting.GetRateOnly(),
+		Name:       setting.GetName(),
+		Pattern:    setting.GetPattern(),
+		Pool:       setting.GetPool(),
+		Limit:      setting.GetLimit(),
+		Version:    setting.GetVersion(),
+		Reason:     setting.GetReason(),
+		Rate:       rateOf(setting.GetRate()),
+		QueueRules: queueRulesOf(setting.GetQueueRules()),
+		RateOnly:   setting.GetRateOnly(),
 	}
 	if setting.GetUse() != nil {
 		use := poolUseOf(setting.GetUse())

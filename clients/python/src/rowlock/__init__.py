@@ -63,6 +63,7 @@ from rowlock.options import (
     TrySpendOptions,
     WaitOptions,
 )
+from rowlock.queue_rules import QueueRules, QueueRulesView
 from rowlock.rates import Rate, RateView, Spent
 from rowlock.reason import Reason
 from rowlock.records import LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions
@@ -137,6 +138,8 @@ __all__ = [
     "PoolUse",
     "PoolView",
     "QueuedBehind",
+    "QueueRules",
+    "QueueRulesView",
     "Rate",
     "RateInTheWay",
     "RateView",

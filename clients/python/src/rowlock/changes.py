@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from rowlock.queue_rules import QueueRules, queue_rules_of
 from rowlock.rates import Rate, rate_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of
@@ -28,6 +29,10 @@ class LimitChange:
     """None: no rate was set."""
     rate_after: Rate | None = None
     """None: no rate is set."""
+    queue_rules_before: QueueRules | None = None
+    """None: no queue rules were set."""
+    queue_rules_after: QueueRules | None = None
+    """None: no queue rules are set."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,12 @@ def _what(change: lock_pb2.Change) -> tuple[ChangeKind | Literal["unknown"], Wha
                 after=limit.to if limit.HasField("to") else None,
                 rate_before=rate_of(limit.rate_from) if limit.HasField("rate_from") else None,
                 rate_after=rate_of(limit.rate_to) if limit.HasField("rate_to") else None,
+                queue_rules_before=(
+                    queue_rules_of(limit.queue_rules_from) if limit.HasField("queue_rules_from") else None
+                ),
+                queue_rules_after=(
+                    queue_rules_of(limit.queue_rules_to) if limit.HasField("queue_rules_to") else None
+                ),
             )
         case "record":
             record = change.record

@@ -43,6 +43,7 @@ from rowlock.options import (
     spend_asked_of,
     watch_asked_of,
 )
+from rowlock.queue_rules import QueueRules
 from rowlock.rates import Rate, Spent
 from rowlock.reason import Reason
 from rowlock.records import RecordChanges, RecordView, ReleaseOptions, last_words_of
@@ -293,6 +294,25 @@ class Client:
             )
         )
 
+    def set_queue_rules(
+        self,
+        queue_rules: QueueRules | None,
+        *,
+        name: str | None = None,
+        pattern: str | None = None,
+        if_version: int | None = None,
+        reason: str = "",
+    ) -> LimitInForce:
+        """Set who may wait for a name, or for each name that matches a pattern; None unsets it. Limit and rate stay as they are.
+
+        All else is as for `set_limit`, whose versions it shares.
+        """
+        return self._bridge.finished(
+            self._bridge.verbs.set_queue_rules(
+                queue_rules, name=name, pattern=pattern, if_version=if_version, reason=reason
+            )
+        )
+
     def update_record(
         self,
         name: str,
@@ -349,7 +369,7 @@ class Client:
                 return
 
     def list_limits(self, prefix: str = "") -> Iterator[LimitSetting]:
-        """Iterate over the limits and rates of patterns, pools and names that begin with `prefix`, in this order, page by page."""
+        """Iterate over the limits, rates and queue rules of patterns, pools and names that begin with `prefix`, in this order, page by page."""
         token = ""
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))
@@ -376,7 +396,7 @@ class Client:
                 return
 
     def list_changes(self, **options: Unpack[ListChangesOptions]) -> Iterator[ChangeView]:
-        """Iterate over changes of limits, rates, records and policies, and forced releases, newest first, page by page."""
+        """Iterate over changes of limits, rates, queue rules, records and policies, and forced releases, newest first, in pages."""
         request = changes_request(options)
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_changes(request))

@@ -59,6 +59,7 @@ class Reason(str, Enum):
     RELEASED = "RELEASED"
     FORCE_RELEASED = "FORCE_RELEASED"
     SPENT = "SPENT"
+    SUPERSEDED = "SUPERSEDED"
     # Errors of this client.
     # NO_SERVER: no server answered in time.
     # CONNECTION_LOST: the connection was lost before the answer came, and a repeated call is not safe; the call may

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rowlock.queue_rules import QueueRulesView, queue_rules_view
 from rowlock.rates import RateView, rate_view
 from rowlock.reason import Reason, end_reason_of, refusal_reason_of
 from rowlock.times import seconds_of
@@ -39,12 +40,15 @@ class Refusal:
     """Of a request for several locks: the one that is in the way, of which all this is; None if it was for one lock, or the server
     does not say.
     """
+    queue_rules: QueueRulesView | None = None
+    """Those that prevent the grant, for QUEUE_FULL by their `waiting_max`, and for NEVER_FITS of several locks."""
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
     """Return a refusal of the server as a plain value."""
     rate = rate_view(refused.rate) if refused.HasField("rate") else None
-    return replace(_refusal(refusal_reason_of(refused.reason), refused), rate=rate)
+    rules = queue_rules_view(refused.queue_rules) if refused.HasField("queue_rules") else None
+    return replace(_refusal(refusal_reason_of(refused.reason), refused), rate=rate, queue_rules=rules)
 
 
 def refusal_of_end(ended: lock_pb2.ClaimEnd) -> Refusal:

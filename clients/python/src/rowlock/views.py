@@ -9,6 +9,7 @@ from typing import Literal
 
 from rowlock.further_locks import ClaimedLock, claimed_locks, tokens_of
 from rowlock.mode import Mode, mode_of
+from rowlock.queue_rules import QueueRules, QueueRulesView, queue_rules_of, queue_rules_view
 from rowlock.rates import Rate, RateView, rate_of, rate_view
 from rowlock.reason import Reason, end_reason_of
 from rowlock.records import RecordView, record_view
@@ -24,7 +25,9 @@ class ClaimEndView:
     """How a claim ended."""
 
     reason: Reason | str
-    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED, STATUS_MISMATCH or SPENT."""
+    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED, STATUS_MISMATCH, SPENT
+    or SUPERSEDED.
+    """
     ended_at: datetime | None = None
     """When, by the database's clock; None if only the client has concluded that the lease is lost."""
     ended_by: str = ""
@@ -139,28 +142,32 @@ class LockView:
     """How fast it may be granted; None: as fast as it becomes free."""
     pools: tuple[PoolView, ...] = ()
     """The pools over it that the caller may see, narrow to wide; only `get_lock` returns them."""
+    queue_rules: QueueRulesView | None = None
+    """Who may wait; None: as many as the server allows, in order of arrival."""
 
 
 @dataclass(frozen=True)
 class LimitSetting:
-    """A limit, a rate or both that were set, for one name, for a pattern or for a pool."""
+    """What was set, a limit, a rate, queue rules or several of them, for one name, for a pattern or for a pool."""
 
     name: str | None
     pattern: str | None
     limit: int | None
-    """None: this setting has only a rate."""
+    """None: this setting has no limit."""
     version: int
     reason: str
     rate: Rate | None = None
-    """None: this setting has only a limit."""
+    """None: this setting has no rate."""
     pool: str | None = None
     use: PoolUse | None = None
     """What is used of a pool; None for names and patterns."""
+    queue_rules: QueueRules | None = None
+    """None: this setting has no queue rules."""
 
 
 @dataclass(frozen=True)
 class LimitInForce:
-    """The result of a change of a limit or a rate.
+    """The result of a change of a limit, a rate or queue rules.
 
     For a pattern, the counts are sums over the locks that match it. For a pool, they are the permits of it that are taken, and
     those who wait at it.
@@ -179,6 +186,8 @@ class LimitInForce:
     """The pool has no limit: `limit` is 0 and means nothing."""
     counting: bool = False
     """The pool is new: servers still count those who held before, who come on top of `held_permits`."""
+    queue_rules: QueueRules | None = None
+    """The queue rules in force; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -304,6 +313,7 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
         record=record_view(lock.record) if lock.HasField("record") else None,
         rate=rate_view(lock.rate, is_shown=True) if lock.HasField("rate") else None,
         pools=tuple(map(pool_view, lock.pools)),
+        queue_rules=queue_rules_view(lock.queue_rules) if lock.HasField("queue_rules") else None,
     )
 
 
@@ -318,6 +328,7 @@ def limit_setting(setting: lock_service_pb2.LimitSetting) -> LimitSetting:
         rate=rate_of(setting.rate) if setting.HasField("rate") else None,
         pool=setting.pool if setting.HasField("pool") else None,
         use=pool_use(setting.use) if setting.HasField("use") else None,
+        queue_rules=queue_rules_of(setting.queue_rules) if setting.HasField("queue_rules") else None,
     )
 
 
@@ -333,6 +344,7 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
         rate=rate_of(answer.rate) if answer.HasField("rate") else None,
         no_limit=answer.no_limit,
         counting=answer.counting,
+        queue_rules=queue_rules_of(answer.queue_rules) if answer.HasField("queue_rules") else None,
     )
 
 

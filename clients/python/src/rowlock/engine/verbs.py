@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.history import WaitExplanation, explain_request, explanation_view
+from rowlock.queue_rules import QueueRules, queue_rules_message
 from rowlock.rates import Rate, rate_message
 from rowlock.records import RecordChanges, RecordView, record_view, update_of
 from rowlock.times import Seconds
@@ -105,6 +106,23 @@ class Verbs:
             request.unset_rate.SetInParent()
         else:
             request.rate.CopyFrom(rate_message(rate))
+        return self._change(request)
+
+    def set_queue_rules(
+        self,
+        queue_rules: QueueRules | None,
+        *,
+        name: str | None,
+        pattern: str | None,
+        if_version: int | None,
+        reason: str,
+    ) -> Future[LimitInForce]:
+        """Set the queue rules of a name or a pattern alone; None unsets them."""
+        request = _change_of(name, pattern, None, if_version, reason)
+        if queue_rules is None:
+            request.unset_queue_rules.SetInParent()
+        else:
+            request.queue_rules.CopyFrom(queue_rules_message(queue_rules))
         return self._change(request)
 
     def _change(self, request: SetLimitRequest) -> Future[LimitInForce]:

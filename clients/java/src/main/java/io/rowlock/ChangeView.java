@@ -26,7 +26,7 @@ public record ChangeView(
     Optional<String> pool) {
   /** What a change changed. */
   public enum Kind {
-    /** A limit, a rate or both. */
+    /** A limit, a rate, queue rules or several of them. */
     LIMIT(rowlock.v1.ChangeKind.CHANGE_KIND_LIMIT),
     /** A record. */
     RECORD(rowlock.v1.ChangeKind.CHANGE_KIND_RECORD),
@@ -55,15 +55,22 @@ public record ChangeView(
   }
 
   /**
-   * A limit, a rate or both were set or removed. What the change left alone is the same before and since.
+   * A limit, a rate, queue rules or several of them were set or removed. What the change left alone is the same before and since.
    *
    * @param from the limit before; empty: none was set
    * @param to the limit since; empty: none is set
    * @param rateFrom the rate before; empty: none was set
    * @param rateTo the rate since; empty: none is set
+   * @param queueRulesFrom the queue rules before; empty: none were set
+   * @param queueRulesTo the queue rules since; empty: none are set
    */
   public record OfLimit(
-      OptionalInt from, OptionalInt to, Optional<Rate> rateFrom, Optional<Rate> rateTo)
+      OptionalInt from,
+      OptionalInt to,
+      Optional<Rate> rateFrom,
+      Optional<Rate> rateTo,
+      Optional<QueueRules> queueRulesFrom,
+      Optional<QueueRules> queueRulesTo)
       implements What {
     @Override
     public Kind kind() {
@@ -156,7 +163,13 @@ public record ChangeView(
         limit.hasFrom() ? OptionalInt.of(limit.getFrom()) : OptionalInt.empty(),
         limit.hasTo() ? OptionalInt.of(limit.getTo()) : OptionalInt.empty(),
         limit.hasRateFrom() ? Optional.of(Rate.of(limit.getRateFrom())) : Optional.empty(),
-        limit.hasRateTo() ? Optional.of(Rate.of(limit.getRateTo())) : Optional.empty());
+        limit.hasRateTo() ? Optional.of(Rate.of(limit.getRateTo())) : Optional.empty(),
+        limit.hasQueueRulesFrom()
+            ? Optional.of(QueueRules.of(limit.getQueueRulesFrom()))
+            : Optional.empty(),
+        limit.hasQueueRulesTo()
+            ? Optional.of(QueueRules.of(limit.getQueueRulesTo()))
+            : Optional.empty());
   }
 
   private static What record(rowlock.v1.RecordChange record) {

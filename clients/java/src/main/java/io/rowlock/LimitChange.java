@@ -4,7 +4,7 @@ import com.google.protobuf.Empty;
 import rowlock.v1.SetLimitRequest;
 
 /**
- * A change of a limit, of a rate or of both, for {@link RowlockClient#setLimit(LimitChange)}. What it does not set stays.
+ * A change of a limit, of a rate, of queue rules or of several of them, for {@link RowlockClient#setLimit(LimitChange)}. What it does not set stays.
  * Immutable: each method returns a new change.
  */
 public final class LimitChange {
@@ -15,23 +15,24 @@ public final class LimitChange {
   }
 
   /**
-   * Changes the limit or rate of one lock, which overrides every pattern.
+   * Changes the settings of one lock, which overrides every pattern.
    *
    * @param name the lock
-   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
-   * #unsetRate()}
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)}, {@link
+   * #unsetRate()}, {@link #toQueueRules(QueueRules)} or {@link #unsetQueueRules()}
    */
   public static LimitChange ofName(String name) {
     return new LimitChange(SetLimitRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * Changes the limit or rate of all locks whose names begin with the text before the star. Each of them has a limit and
-   * a rate of its own. The longest matching pattern that has a limit wins, and the longest one that has a rate.
+   * Changes the settings of all locks whose names begin with the text before the star. Each of them has a limit, a rate and queue
+   * rules of its own. The longest matching pattern that has a limit wins, the longest one that has a rate, and the longest one
+   * that has queue rules.
    *
    * @param pattern such as {@code etl/*}; at most 255 bytes
-   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
-   * #unsetRate()}
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)}, {@link
+   * #unsetRate()}, {@link #toQueueRules(QueueRules)} or {@link #unsetQueueRules()}
    */
   public static LimitChange ofPattern(String pattern) {
     return new LimitChange(SetLimitRequest.newBuilder().setPattern(pattern).build());
@@ -44,8 +45,8 @@ public final class LimitChange {
    * text is another setting.
    *
    * @param pattern such as {@code openai/*}; at most 247 bytes
-   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)} or {@link
-   * #unsetRate()}
+   * @return a change without a value yet: call {@link #to(int)}, {@link #unset()}, {@link #toRate(Rate)}, {@link
+   * #unsetRate()}, {@link #toQueueRules(QueueRules)} or {@link #unsetQueueRules()}
    */
   public static LimitChange ofPool(String pattern) {
     return new LimitChange(SetLimitRequest.newBuilder().setPool(pattern).build());
@@ -95,6 +96,30 @@ public final class LimitChange {
   public LimitChange unsetRate() {
     refuseBoth(request.hasRate(), "toRate and unsetRate");
     return new LimitChange(request.toBuilder().setUnsetRate(Empty.getDefaultInstance()).build());
+  }
+
+  /**
+   * Sets who may wait for the locks. A pool has no queue rules.
+   *
+   * @param rules such as {@code QueueRules.newestWins(1)}
+   * @return the change
+   * @throws IllegalArgumentException after {@link #unsetQueueRules}
+   */
+  public LimitChange toQueueRules(QueueRules rules) {
+    refuseBoth(request.hasUnsetQueueRules(), "toQueueRules and unsetQueueRules");
+    return new LimitChange(request.toBuilder().setQueueRules(rules.proto()).build());
+  }
+
+  /**
+   * Removes the queue rules, so that those of the next best pattern apply, or none.
+   *
+   * @return the change
+   * @throws IllegalArgumentException after {@link #toQueueRules}
+   */
+  public LimitChange unsetQueueRules() {
+    refuseBoth(request.hasQueueRules(), "toQueueRules and unsetQueueRules");
+    return new LimitChange(
+        request.toBuilder().setUnsetQueueRules(Empty.getDefaultInstance()).build());
   }
 
   /** The request has room for one of them, and would silently lose the first. */

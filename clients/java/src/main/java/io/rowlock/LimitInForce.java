@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param rate how fast the lock may be granted; empty: as fast as it becomes free
  * @param hasNoLimit whether it is a pool that has no limit
  * @param counting whether it is a new pool, and servers still count those who held before, on top of {@code heldPermits}
+ * @param queueRules who may wait; empty: as many as the server allows
  */
 public record LimitInForce(
     int limit,
@@ -24,7 +25,8 @@ public record LimitInForce(
     int serversBehind,
     Optional<Rate> rate,
     boolean hasNoLimit,
-    boolean counting) {
+    boolean counting,
+    Optional<QueueRules> queueRules) {
   static LimitInForce of(rowlock.v1.SetLimitResponse response) {
     return new LimitInForce(
         response.getLimit(),
@@ -35,6 +37,9 @@ public record LimitInForce(
         response.getServersBehind(),
         response.hasRate() ? Optional.of(Rate.of(response.getRate())) : Optional.empty(),
         response.getNoLimit(),
-        response.getCounting());
+        response.getCounting(),
+        response.hasQueueRules()
+            ? Optional.of(QueueRules.of(response.getQueueRules()))
+            : Optional.empty());
   }
 }

@@ -3,7 +3,7 @@ package io.rowlock;
 import java.util.Optional;
 
 /**
- * A limit, a rate or both that were set, for one name, for a pattern or for a pool.
+ * What was set, a limit, a rate, queue rules or several of them, for one name, for a pattern or for a pool.
  *
  * @param target the name, or the pattern of the pattern or the pool
  * @param isPattern whether target is a pattern
@@ -11,9 +11,10 @@ import java.util.Optional;
  * @param version of this setting
  * @param reason the reason that came with the last change
  * @param rate how fast the locks may be granted; empty: this setting has no rate
- * @param isRateOnly whether this setting has a rate and no limit
+ * @param isRateOnly whether this setting has no limit
  * @param isPool whether target is a pool
  * @param use what is used of a pool; empty for names and patterns
+ * @param queueRules who may wait; empty: this setting has no queue rules
  */
 public record LimitSetting(
     String target,
@@ -24,7 +25,8 @@ public record LimitSetting(
     Optional<Rate> rate,
     boolean isRateOnly,
     boolean isPool,
-    Optional<PoolUse> use) {
+    Optional<PoolUse> use,
+    Optional<QueueRules> queueRules) {
   static LimitSetting of(rowlock.v1.LimitSetting setting) {
     return new LimitSetting(
         setting.hasPool()
@@ -37,6 +39,9 @@ public record LimitSetting(
         setting.hasRate() ? Optional.of(Rate.of(setting.getRate())) : Optional.empty(),
         setting.getRateOnly(),
         setting.hasPool(),
-        setting.hasUse() ? Optional.of(PoolUse.of(setting.getUse())) : Optional.empty());
+        setting.hasUse() ? Optional.of(PoolUse.of(setting.getUse())) : Optional.empty(),
+        setting.hasQueueRules()
+            ? Optional.of(QueueRules.of(setting.getQueueRules()))
+            : Optional.empty());
   }
 }

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param record what the lock remembers; empty if it has no record
  * @param rate how fast it may be granted; empty: as fast as it becomes free
  * @param pools the pools over it that the caller may see, narrow to wide; only {@link RowlockClient#getLock(String)} shows them
+ * @param queueRules who may wait; empty: as many as the server allows
  */
 public record LockView(
     String name,
@@ -31,7 +32,8 @@ public record LockView(
     List<ClaimView> waiters,
     Optional<RecordView> record,
     Optional<RateView> rate,
-    List<PoolView> pools) {
+    List<PoolView> pools,
+    Optional<QueueRulesView> queueRules) {
   static LockView of(rowlock.v1.Lock lock) {
     return new LockView(
         lock.getName(),
@@ -45,6 +47,9 @@ public record LockView(
         lock.getWaitersList().stream().map(ClaimView::of).toList(),
         lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty(),
         lock.hasRate() ? Optional.of(RateView.of(lock.getRate())) : Optional.empty(),
-        lock.getPoolsList().stream().map(PoolView::of).toList());
+        lock.getPoolsList().stream().map(PoolView::of).toList(),
+        lock.hasQueueRules()
+            ? Optional.of(QueueRulesView.of(lock.getQueueRules()))
+            : Optional.empty());
   }
 }

@@ -8,7 +8,7 @@ import java.util.Optional;
  * @param rate how fast the lock may be granted
  * @param source where it comes from; never {@link LimitView.Source#DEFAULT}
  * @param pattern the pattern, if that or a pool is the source; empty text if the caller may not see it
- * @param version for the {@link LimitChange#ifVersion(long)} of the next change; a limit and a rate share it
+ * @param version for the {@link LimitChange#ifVersion(long)} of the next change; a limit, a rate and queue rules share it
  * @param reason the reason that came with the change
  * @param available how many permits may be taken now; only a {@link LockView} and a {@link PoolView} have it, elsewhere it is 0
  */

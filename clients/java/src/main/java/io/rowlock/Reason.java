@@ -37,6 +37,8 @@ public enum Reason {
   FORCE_RELEASED,
   /** The claim has ended with its grant, as {@link RowlockClient#spend(String)} asks. Only listings show it. */
   SPENT,
+  /** The claim has ended: a newer request took its place in the queue, as the lock's {@link QueueRules} say. */
+  SUPERSEDED,
 
   /** The request is wrong; {@link RowlockException#violations()} lists all that is wrong with it. */
   BAD_REQUEST,

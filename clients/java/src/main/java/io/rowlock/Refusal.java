@@ -19,6 +19,8 @@ import java.util.Optional;
  * @param rate the rate that forbids the grant; for {@link Reason#RATE}, and for {@link Reason#NEVER_FITS} by its burst
  * @param lockName of a request for several locks, the one that is in the way, of which all this is; empty: it was for one lock,
  * or the server does not say
+ * @param queueRules those that forbid the grant; for {@link Reason#QUEUE_FULL} by their bound, and for {@link Reason#NEVER_FITS} of
+ * several locks
  */
 public record Refusal(
     Reason reason,
@@ -29,7 +31,8 @@ public record Refusal(
     Optional<String> status,
     boolean heldByYou,
     Optional<RateView> rate,
-    Optional<String> lockName) {
+    Optional<String> lockName,
+    Optional<QueueRulesView> queueRules) {
   static Refusal of(rowlock.v1.Refusal refusal) {
     return of(
         Reason.of(refusal.getReason()),
@@ -39,7 +42,10 @@ public record Refusal(
         refusal.hasLimit() ? Optional.of(refusal.getLimit()) : Optional.empty(),
         refusal.getStatus(),
         refusal.hasRate() ? Optional.of(refusal.getRate()) : Optional.empty(),
-        refusal.getLockName());
+        refusal.getLockName(),
+        refusal.hasQueueRules()
+            ? Optional.of(QueueRulesView.of(refusal.getQueueRules()))
+            : Optional.empty());
   }
 
   /** Of a lock whose claim has ended, before it was waited for or meanwhile. */
@@ -52,7 +58,8 @@ public record Refusal(
         end.hasLimit() ? Optional.of(end.getLimit()) : Optional.empty(),
         end.getStatus(),
         Optional.empty(),
-        end.getLockName());
+        end.getLockName(),
+        Optional.empty());
   }
 
   private static Refusal of(
@@ -63,7 +70,8 @@ public record Refusal(
       Optional<rowlock.v1.Limit> limit,
       String status,
       Optional<rowlock.v1.RateInForce> rate,
-      String lockName) {
+      String lockName,
+      Optional<QueueRulesView> queueRules) {
     return new Refusal(
         reason,
         message,
@@ -73,13 +81,15 @@ public record Refusal(
         reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty(),
         false,
         rate.map(RateView::of),
-        lockName.isEmpty() ? Optional.empty() : Optional.of(lockName));
+        lockName.isEmpty() ? Optional.empty() : Optional.of(lockName),
+        queueRules);
   }
 
   /** This refusal of a request for a lock that this client holds itself. */
   Refusal byYourself(HeldLocks.OwnHold own) {
     String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(own);
-    return new Refusal(reason, said, holders, retryAfter, limit, status, true, rate, lockName);
+    return new Refusal(
+        reason, said, holders, retryAfter, limit, status, true, rate, lockName, queueRules);
   }
 
   static String heldByYou(HeldLocks.OwnHold own) {

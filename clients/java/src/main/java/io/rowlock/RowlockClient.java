@@ -621,7 +621,7 @@ public final class RowlockClient implements AutoCloseable {
    * LimitChange#ofPool(String)}. If the answer is lost, the client does not repeat it, and it fails with {@link
    * Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the limit back first: a repeat could undo a change of somebody else.
    *
-   * @param change which limit or rate, and to what
+   * @param change which settings, and to what
    * @return what is in force now
    */
   public LimitInForce setLimit(LimitChange change) {
@@ -692,7 +692,7 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Lists the limits and rates that were set, for patterns, pools and names that begin with this prefix, in this order. The stream
+   * Lists the limits, rates and queue rules that were set, for patterns, pools and names that begin with this prefix, in this order. The stream
    * fetches pages as they are needed, and throws a {@link RowlockException} if that fails.
    *
    * @param prefix at most 255 bytes; empty: all
@@ -728,7 +728,7 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Lists changes of limits, rates, records and policies, and forced releases, newest first. The stream fetches pages as they
+   * Lists changes of limits, rates, queue rules, records and policies, and forced releases, newest first. The stream fetches pages as they
    * are needed, and throws a {@link RowlockException} if that fails.
    *
    * @param filter which changes

@@ -39,7 +39,8 @@ class HistoryTest {
   }
 
   private static ChangeView.OfLimit limitOf(OptionalInt from, OptionalInt to) {
-    return new ChangeView.OfLimit(from, to, Optional.empty(), Optional.empty());
+    return new ChangeView.OfLimit(
+        from, to, Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
   }
 
   @Test

@@ -423,7 +423,8 @@ class LocksTest {
     assertEquals(
         List.of(
             new LimitSetting(
-                "pool/*", true, 3, set.version(), "night", Optional.empty(), false, false, Optional.empty())),
+                "pool/*", true, 3, set.version(), "night", Optional.empty(), false, false, Optional.empty(),
+                  Optional.empty())),
         rowlock.listLimits("pool/").toList());
     RowlockException mismatch =
         assertThrows(

@@ -193,8 +193,8 @@ class SpendTest {
       OptionalInt five = OptionalInt.of(5);
       assertEquals(
           List.of(
-              new ChangeView.OfLimit(five, five, Optional.of(SLOW), Optional.empty()),
-              new ChangeView.OfLimit(OptionalInt.empty(), five, Optional.empty(), Optional.of(SLOW))),
+              new ChangeView.OfLimit(five, five, Optional.of(SLOW), Optional.empty(), Optional.empty(), Optional.empty()),
+              new ChangeView.OfLimit(OptionalInt.empty(), five, Optional.empty(), Optional.of(SLOW), Optional.empty(), Optional.empty())),
           changes);
     }
   }
@@ -256,7 +256,8 @@ class SpendTest {
       assertEquals(
           List.of(
               new LimitSetting(
-                  "only/*", true, 0, set.version(), "", Optional.of(rate), true, false, Optional.empty())),
+                  "only/*", true, 0, set.version(), "", Optional.of(rate), true, false, Optional.empty(),
+                  Optional.empty())),
           rowlock.listLimits("only/").toList());
       LockView lock = rowlock.getLock("only/1");
       assertEquals(LimitView.Source.DEFAULT, lock.limit().source());

@@ -1,0 +1,110 @@
+// Queue rules on a real server: what is set and shown, and what a superseded waiter hears.
+
+package rowlock_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+)
+
+func TestQueueRulesAreSetShownAndRemoved(t *testing.T) {
+	t.Parallel()
+	client, _, _ := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})
+	target := rowlock.ForName(nameOf(t))
+	newest := rowlock.QueueRules{WaitingMax: 1, WhenFull: rowlock.EndLongestWaiting}
+	two := rowlock.QueueRules{WaitingMax: 2, WhenFull: rowlock.Refuse}
+	set, err := client.SetLimit(background, target, 3, rowlock.WithQueueRules(rowlock.QueueRules{WaitingMax: 2}))
+	if err != nil || set.Limit != 3 || *set.QueueRules != two {
+		t.Fatalf("%+v %v", set, err)
+	}
+	set, err = client.SetQueueRules(background, target, newest, rowlock.IfVersion(set.Version), rowlock.Because("CI"))
+	if err != nil || set.Limit != 3 || *set.QueueRules != newest {
+		t.Fatalf("%+v %v", set, err)
+	}
+	wanted := rowlock.QueueRulesView{QueueRules: newest, Source: rowlock.FromName, Version: set.Version, Reason: "CI"}
+	if view := look(t, client, nameOf(t)); *view.QueueRules != wanted {
+		t.Errorf("%+v", view)
+	}
+	if settings := all(t, client.ListLimits(background, nameOf(t))); len(settings) != 1 || *settings[0].QueueRules != newest {
+		t.Errorf("%+v", settings)
+	}
+	if set, err = client.UnsetQueueRules(background, target); err != nil || set.QueueRules != nil || set.Limit != 3 {
+		t.Errorf("%+v %v", set, err)
+	}
+	changes := all(t, client.ListChanges(background, rowlock.ListChangesOptions{LockName: nameOf(t)}))
+	if len(changes) != 3 || *changes[0].Limit.QueueRulesFrom != newest || changes[0].Limit.QueueRulesTo != nil {
+		t.Errorf("%+v", changes)
+	}
+	_, err = client.SetQueueRules(background, target, newest, rowlock.WithoutQueueRules())
+	if _, isMistake := asType[*rowlock.OptionError](err); !isMistake {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheNewestWins(t *testing.T) {
+	t.Parallel()
+	client, _, _ := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})
+	rules := rowlock.QueueRules{WaitingMax: 1, WhenFull: rowlock.EndLongestWaiting}
+	if _, err := client.SetQueueRules(background, rowlock.ForName(nameOf(t)), rules); err != nil {
+		t.Fatal(err)
+	}
+	held, err := client.Lock(background, nameOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := make(chan error, 1)
+	go func() {
+		_, err := client.Lock(background, nameOf(t), rowlock.RequestID("older"))
+		ends <- err
+	}()
+	until(t, "it waits", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
+	newer := make(chan *rowlock.Lock, 1)
+	go func() {
+		lock, _ := client.Lock(background, nameOf(t))
+		newer <- lock
+	}()
+	if err := within(t, "the end", ends); !errors.Is(err, rowlock.ErrSuperseded) {
+		t.Errorf("%v", err)
+	}
+	if _, err := client.Lock(background, nameOf(t), rowlock.RequestID("older")); !errors.Is(err, rowlock.ErrSuperseded) {
+		t.Errorf("a repeat: %v", err)
+	}
+	if _, err := held.Release(background); err != nil {
+		t.Error(err)
+	}
+	if lock := within(t, "the grant", newer); lock == nil {
+		t.Error("the newest has not won")
+	} else if _, err := lock.Release(background); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFullQueueRefuses(t *testing.T) {
+	t.Parallel()
+	client, _, _ := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})
+	if _, err := client.SetQueueRules(background, rowlock.ForName(nameOf(t)), rowlock.QueueRules{WaitingMax: 1}); err != nil {
+		t.Fatal(err)
+	}
+	held, err := client.Lock(background, nameOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan *rowlock.Lock, 1)
+	go func() {
+		lock, _ := client.Lock(background, nameOf(t))
+		waiting <- lock
+	}()
+	until(t, "it waits", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
+	_, refusal, err := client.Acquire(background, nameOf(t))
+	if err != nil || refusal.Reason != rowlock.ErrQueueFull || refusal.QueueRules == nil || refusal.QueueRules.WaitingMax != 1 {
+		t.Errorf("%+v %v", refusal, err)
+	}
+	if _, err := held.Release(background); err != nil {
+		t.Error(err)
+	}
+	if lock := within(t, "the grant", waiting); lock != nil {
+		_, _ = lock.Release(background)
+	}
+}
