@@ -96,7 +96,26 @@ func (d *driver) unsetRate(asked *command) (any, error) {
 	return setOf(set), err
 }
 
-// settingOf is what a command sets a limit or a rate for, and what comes with that.
+// setQueueRules unsets them if the command has none.
+func (d *driver) setQueueRules(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	target, options, err := settingOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var set rowlock.LimitInForce
+	if asked.QueueRules == nil {
+		set, err = client.UnsetQueueRules(background, target, options...)
+	} else {
+		set, err = client.SetQueueRules(background, target, *asked.QueueRules, options...)
+	}
+	return setOf(set), err
+}
+
+// settingOf is what a command changes the settings of, and what comes with that.
 func settingOf(asked *command) (rowlock.LimitTarget, []rowlock.LimitOption, error) {
 	target := rowlock.ForPattern(asked.Pattern)
 	if asked.Name != nil {
@@ -120,7 +139,7 @@ func setOf(set rowlock.LimitInForce) object {
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
 		"waiterCount": set.WaiterCount, "draining": set.Draining, "rate": rateOf(set.Rate),
-		"noLimit": set.NoLimit, "counting": set.Counting,
+		"noLimit": set.NoLimit, "counting": set.Counting, "queueRules": set.QueueRules,
 	}
 }
 
@@ -130,6 +149,20 @@ func rateOf(rate *rowlock.Rate) any {
 		return nil
 	}
 	return object{"permits": rate.Permits, "perMs": msOf(rate.Per), "burst": rate.Burst}
+}
+
+// queueRulesOf is null for no queue rules.
+func queueRulesOf(view *rowlock.QueueRulesView) any {
+	if view == nil {
+		return nil
+	}
+	shown := object{
+		"waitingMax": view.WaitingMax, "whenFull": view.WhenFull, "source": view.Source, "reason": view.Reason,
+	}
+	if view.Source == rowlock.FromPattern {
+		shown["pattern"] = view.Pattern
+	}
+	return shown
 }
 
 // rateViewOf is null for no rate.
@@ -181,7 +214,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 		"holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
-		"rate": rateViewOf(lock.Rate), "pools": poolsOf(lock.Pools),
+		"rate": rateViewOf(lock.Rate), "pools": poolsOf(lock.Pools), "queueRules": queueRulesOf(lock.QueueRules),
 	}, err
 }
 

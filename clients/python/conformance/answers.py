@@ -17,6 +17,8 @@ from rowlock import (
     Place,
     PoolUse,
     PoolView,
+    QueueRules,
+    QueueRulesView,
     Rate,
     RateView,
     RecordView,
@@ -72,6 +74,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
         return {
             "refused": {
                 **rate_view_json(outcome.rate),
+                "queueRules": _queue_rules_view_json(outcome.queue_rules),
                 "limit": outcome.limit and _limit_view_json(outcome.limit),
                 "reason": outcome.reason,
                 "message": outcome.message,
@@ -99,6 +102,17 @@ def tokens_json(tokens: Mapping[str, int]) -> dict[str, str]:
 
 def rate_json(rate: Rate) -> dict[str, Any]:
     return {"permits": rate.permits, "perMs": ms(rate.per), "burst": rate.burst}
+
+
+def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
+    return {"waitingMax": rules.waiting_max, "whenFull": rules.when_full}
+
+
+def _queue_rules_view_json(view: QueueRulesView | None) -> dict[str, Any] | None:
+    if view is None:
+        return None
+    where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
+    return {**queue_rules_json(view.rules), **where}
 
 
 def rate_view_json(view: RateView | None) -> dict[str, Any]:
@@ -187,6 +201,7 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         **rate_view_json(lock.rate),
+        "queueRules": _queue_rules_view_json(lock.queue_rules),
         "pools": [pool_json(each) for each in lock.pools],
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from rowlock import FOREVER, Rate, WantedLock
+from rowlock import FOREVER, QueueRules, Rate, WantedLock
 
 Command = dict[str, Any]
 
@@ -45,6 +45,10 @@ def _further_lock(lock: dict[str, Any]) -> str | WantedLock:
 def spend_options(command: Command) -> dict[str, Any]:
     """Pass on what only a lease can have, too: the client must refuse it."""
     return lock_options(command)
+
+
+def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
+    return QueueRules(rules["waitingMax"], rules.get("whenFull", "refuse"))
 
 
 def rate_of(rate: dict[str, Any]) -> Rate:

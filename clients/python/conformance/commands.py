@@ -14,6 +14,7 @@ from answers import (
     ms,
     outcome_json,
     place_json,
+    queue_rules_json,
     rate_json,
     record_json,
     tokens_json,
@@ -26,6 +27,7 @@ from asked import (
     capture_options,
     changes_of,
     lock_options,
+    queue_rules_of,
     rate_of,
     release_options,
     spend_options,
@@ -84,6 +86,7 @@ class Commands:
             "setLimit": self._set_limit,
             "setRate": self._set_rate,
             "unsetRate": self._set_rate,
+            "setQueueRules": self._set_queue_rules,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
             "listLimits": self._list_limits,
@@ -283,6 +286,15 @@ class Commands:
         set_rate = self._side.call(client.set_rate, rate and rate_of(rate), **_setting_of(command))
         return _in_force_json(await set_rate)
 
+    async def _set_queue_rules(self, command: Command) -> dict[str, Any]:
+        """Set queue rules, or without any in the command unset them."""
+        rules = command.get("queueRules")
+        client = self._clients[command["client"]]
+        set_rules = self._side.call(
+            client.set_queue_rules, rules and queue_rules_of(rules), **_setting_of(command)
+        )
+        return _in_force_json(await set_rules)
+
     async def _get_lock(self, command: Command) -> dict[str, Any]:
         return lock_json(await self._side.call(self._clients[command["client"]].get_lock, command["name"]))
 
@@ -433,6 +445,7 @@ def _in_force_json(limit: LimitInForce) -> dict[str, Any]:
         "rate": limit.rate and rate_json(limit.rate),
         "noLimit": limit.no_limit,
         "counting": limit.counting,
+        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
     }
 
 

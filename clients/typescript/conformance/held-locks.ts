@@ -182,6 +182,8 @@ function refusedOf(refusal: Refusal): object {
     lockName,
     ...status,
     ...rate,
+    ...("queueRules" in refusal &&
+      refusal.queueRules && { queueRules: { waitingMax: refusal.queueRules.waitingMax } }),
     ...limit,
     ...isOwn,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),

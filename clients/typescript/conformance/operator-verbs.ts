@@ -9,6 +9,7 @@ import type {
   LimitTarget,
   LimitView,
   PoolView,
+  QueueRulesView,
   RowlockClient,
   WaitCause,
 } from "../src/index.ts";
@@ -40,14 +41,23 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       inForceOf(await clientOf(asked).setRate(targetOf(asked), givenRate(asked.rate), changeOf(asked))),
     unsetRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
+    setQueueRules: async (asked) =>
+      inForceOf(
+        await clientOf(asked).setQueueRules(
+          targetOf(asked) as never,
+          asked.queueRules ?? null,
+          changeOf(asked),
+        ),
+      ),
     getLock: async (asked) => {
-      const { limit, rate, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
+      const { limit, rate, queueRules, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
         asked,
       ).getLock(asked.name);
       return {
         ...lock,
         ...limitOf(limit),
         ...(rate && { rate: rateOf(rate) }),
+        ...(queueRules && { queueRules: queueRulesOf(queueRules) }),
         lastToken: String(lastToken),
         holders: holders.map(claimOf),
         waiters: waiters.map(claimOf),
@@ -187,6 +197,10 @@ function poolOf({ pattern, limit, rate, use }: PoolView): object {
 
 function limitOf({ permits, source }: LimitView): object {
   return { limit: permits, limitSource: source };
+}
+
+function queueRulesOf({ version: _, ...rules }: QueueRulesView): object {
+  return rules;
 }
 
 function settingOf({ version, rate, ...setting }: LimitSetting): object {

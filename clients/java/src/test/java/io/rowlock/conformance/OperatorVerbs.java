@@ -35,6 +35,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
                 clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
     verbs.put("setLimit", this::setLimit);
     verbs.put("setRate", this::setRate);
+    verbs.put("setQueueRules", this::setQueueRules);
     verbs.put("unsetRate", asked -> set(asked, target(asked).unsetRate()));
     verbs.put("updateRecord", this::updateRecord);
     verbs.put("deleteRecord", this::deleteRecord);
@@ -68,6 +69,16 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     return set(asked, target(asked).toRate(RateWords.rate(asked.getAsJsonObject("rate"))));
   }
 
+  /** Without any in the command it unsets them. */
+  private Map<String, ?> setQueueRules(JsonObject asked) {
+    LimitChange target = target(asked);
+    return set(
+        asked,
+        has(asked, "queueRules")
+            ? target.toQueueRules(QueueRulesWords.rules(asked.getAsJsonObject("queueRules")))
+            : target.unsetQueueRules());
+  }
+
   private static LimitChange target(JsonObject asked) {
     if (has(asked, "pool")) return LimitChange.ofPool(text(asked, "pool"));
     return has(asked, "name")
@@ -88,6 +99,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     limit.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
     shown.put("noLimit", limit.hasNoLimit());
     shown.put("counting", limit.counting());
+    limit.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     return shown;
   }
 
@@ -116,6 +128,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
     lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
     lock.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    lock.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     shown.put("pools", lock.pools().stream().map(PoolWords::shown).toList());
     return shown;
   }
