@@ -290,9 +290,9 @@ class Commands:
         """Set queue rules, or without any in the command unset them."""
         rules = command.get("queueRules")
         client = self._clients[command["client"]]
-        set_rules = self._side.call(
-            client.set_queue_rules, rules and queue_rules_of(rules), **_setting_of(command)
-        )
+        # A pool has none.
+        setting = {key: value for key, value in _setting_of(command).items() if key != "pool"}
+        set_rules = self._side.call(client.set_queue_rules, rules and queue_rules_of(rules), **setting)
         return _in_force_json(await set_rules)
 
     async def _get_lock(self, command: Command) -> dict[str, Any]:
