@@ -265,6 +265,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	if refusal.Rate != nil {
 		refused["rate"] = rateViewOf(refusal.Rate)
 	}
+	if refusal.QueueRules != nil {
+		refused["queueRules"] = queueRulesViewOf(refusal.QueueRules)
+	}
 	if limit := refusal.Limit; limit != nil {
 		refused["limit"] = object{
 			"permits": limit.Permits, "source": limit.Source, "pattern": limit.Pattern, "reason": limit.Reason,

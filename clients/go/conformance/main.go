@@ -33,6 +33,10 @@ var verbs = map[string]verb{
 	"setLimit":     (*driver).setLimit,
 	"setRate":      (*driver).setRate,
 	"unsetRate":    (*driver).unsetRate,
+
+	"setQueueRules":   (*driver).setQueueRules,
+	"unsetQueueRules": (*driver).unsetQueueRules,
+
 	"updateRecord": (*driver).updateRecord,
 	"deleteRecord": (*driver).deleteRecord,
 	"getLock":      (*driver).getLock,

@@ -17,6 +17,8 @@ from rowlock import (
     Place,
     PoolUse,
     PoolView,
+    QueueRules,
+    QueueRulesView,
     Rate,
     RateView,
     RecordView,
@@ -72,6 +74,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
         return {
             "refused": {
                 **rate_view_json(outcome.rate),
+                **_queue_rules_view_json(outcome.queue_rules),
                 "limit": outcome.limit and _limit_view_json(outcome.limit),
                 "reason": outcome.reason,
                 "message": outcome.message,
@@ -107,6 +110,18 @@ def rate_view_json(view: RateView | None) -> dict[str, Any]:
         return {}
     where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
     return {"rate": {**rate_json(view.rate), **where, "available": view.available}}
+
+
+def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
+    return {"waitingMax": rules.waiting_max, "whenFull": rules.when_full}
+
+
+def _queue_rules_view_json(view: QueueRulesView | None) -> dict[str, Any]:
+    """Return a field, or none."""
+    if view is None:
+        return {}
+    where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
+    return {"queueRules": {**queue_rules_json(view.rules), **where}}
 
 
 def _limit_view_json(view: LimitView) -> dict[str, Any]:
@@ -187,6 +202,7 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         **rate_view_json(lock.rate),
+        **_queue_rules_view_json(lock.queue_rules),
         "pools": [pool_json(each) for each in lock.pools],
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from rowlock import FOREVER, Rate, WantedLock
+from rowlock import FOREVER, QueueRules, Rate, WantedLock
 
 Command = dict[str, Any]
 
@@ -49,6 +49,10 @@ def spend_options(command: Command) -> dict[str, Any]:
 
 def rate_of(rate: dict[str, Any]) -> Rate:
     return Rate(rate["permits"], rate["perMs"] / 1_000, rate.get("burst"))
+
+
+def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
+    return QueueRules(rules["waitingMax"], rules.get("whenFull", "refuse"))
 
 
 def capture_options(command: Command) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from answers import (
     ms,
     outcome_json,
     place_json,
+    queue_rules_json,
     rate_json,
     record_json,
     tokens_json,
@@ -26,6 +27,7 @@ from asked import (
     capture_options,
     changes_of,
     lock_options,
+    queue_rules_of,
     rate_of,
     release_options,
     spend_options,
@@ -84,6 +86,8 @@ class Commands:
             "setLimit": self._set_limit,
             "setRate": self._set_rate,
             "unsetRate": self._set_rate,
+            "setQueueRules": self._set_queue_rules,
+            "unsetQueueRules": self._set_queue_rules,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
             "listLimits": self._list_limits,
@@ -283,6 +287,15 @@ class Commands:
         set_rate = self._side.call(client.set_rate, rate and rate_of(rate), **_setting_of(command))
         return _in_force_json(await set_rate)
 
+    async def _set_queue_rules(self, command: Command) -> dict[str, Any]:
+        """Set queue rules, or without them in the command unset them."""
+        rules = command.get("queueRules")
+        client = self._clients[command["client"]]
+        # A pool has none, so the client has no such argument.
+        target = {key: value for key, value in _setting_of(command).items() if key != "pool"}
+        set_rules = self._side.call(client.set_queue_rules, rules and queue_rules_of(rules), **target)
+        return _in_force_json(await set_rules)
+
     async def _get_lock(self, command: Command) -> dict[str, Any]:
         return lock_json(await self._side.call(self._clients[command["client"]].get_lock, command["name"]))
 
@@ -431,6 +444,7 @@ def _in_force_json(limit: LimitInForce) -> dict[str, Any]:
         "waiterCount": limit.waiter_count,
         "draining": limit.draining,
         "rate": limit.rate and rate_json(limit.rate),
+        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
         "noLimit": limit.no_limit,
         "counting": limit.counting,
     }
@@ -446,6 +460,7 @@ def _limit_json(limit: LimitSetting) -> dict[str, Any]:
         "version": str(limit.version),
         "reason": limit.reason,
         "rate": limit.rate and rate_json(limit.rate),
+        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
     }
 
 

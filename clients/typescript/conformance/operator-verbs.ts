@@ -13,6 +13,7 @@ import type {
   WaitCause,
 } from "../src/index.ts";
 import { endOf } from "./failure.ts";
+import { queueRulesOf } from "./queue-rules.ts";
 import { givenRate, rateOf } from "./rates.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
@@ -40,14 +41,19 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       inForceOf(await clientOf(asked).setRate(targetOf(asked), givenRate(asked.rate), changeOf(asked))),
     unsetRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
+    setQueueRules: async (asked) =>
+      inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), asked.queueRules, changeOf(asked))),
+    unsetQueueRules: async (asked) =>
+      inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), null, changeOf(asked))),
     getLock: async (asked) => {
-      const { limit, rate, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
+      const { limit, rate, queueRules, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
         asked,
       ).getLock(asked.name);
       return {
         ...lock,
         ...limitOf(limit),
         ...(rate && { rate: rateOf(rate) }),
+        ...(queueRules && { queueRules: queueRulesOf(queueRules) }),
         lastToken: String(lastToken),
         holders: holders.map(claimOf),
         waiters: waiters.map(claimOf),
@@ -103,8 +109,12 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
   };
 }
 
-function targetOf({ name, pattern, pool }: Command): LimitTarget {
-  if (pool !== undefined) return { pool };
+function targetOf(asked: Command): LimitTarget {
+  return asked.pool === undefined ? eachOf(asked) : { pool: asked.pool };
+}
+
+/** What has settings for each name by itself. */
+function eachOf({ name, pattern }: Command): Exclude<LimitTarget, { readonly pool: string }> {
   return name === undefined ? { pattern } : { name };
 }
 
@@ -122,11 +132,13 @@ function inForceOf({ rate, version, ...inForce }: LimitInForce): object {
 function changedOf(change: Omit<ChangeView, "changedAt">): object {
   const view = change as ChangeView;
   if (view.kind === "limit") {
-    const { rateFrom, rateTo, ...limit } = view;
+    const { rateFrom, rateTo, queueRulesFrom, queueRulesTo, ...limit } = view;
     return {
       ...limit,
       ...(rateFrom && { rateFrom: rateOf(rateFrom) }),
       ...(rateTo && { rateTo: rateOf(rateTo) }),
+      ...(queueRulesFrom && { queueRulesFrom: queueRulesOf(queueRulesFrom) }),
+      ...(queueRulesTo && { queueRulesTo: queueRulesOf(queueRulesTo) }),
     };
   }
   if (view.kind === "record") {

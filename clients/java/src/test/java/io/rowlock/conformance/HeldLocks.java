@@ -251,6 +251,7 @@ final class HeldLocks {
             .toList();
     shown.put("holders", holders);
     refusal.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    refusal.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     refusal.limit().ifPresent(limit -> shown.put("limit", shown(limit)));
     if (refusal.heldByYou()) shown.put("heldByYou", true);
     refusal.lockName().ifPresent(name -> shown.put("lockName", name));

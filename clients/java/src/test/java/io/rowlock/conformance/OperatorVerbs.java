@@ -1,4 +1,4 @@
-// The verbs that need a client but no lock that it holds: limits, rates, listings, and leases by id.
+// The verbs that need a client but no lock that it holds: limits, rates, queue rules, listings, and leases by id.
 
 package io.rowlock.conformance;
 
@@ -36,6 +36,8 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     verbs.put("setLimit", this::setLimit);
     verbs.put("setRate", this::setRate);
     verbs.put("unsetRate", asked -> set(asked, target(asked).unsetRate()));
+    verbs.put("setQueueRules", this::setQueueRules);
+    verbs.put("unsetQueueRules", asked -> set(asked, target(asked).unsetQueueRules()));
     verbs.put("updateRecord", this::updateRecord);
     verbs.put("deleteRecord", this::deleteRecord);
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
@@ -68,6 +70,12 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     return set(asked, target(asked).toRate(RateWords.rate(asked.getAsJsonObject("rate"))));
   }
 
+  private Map<String, ?> setQueueRules(JsonObject asked) {
+    return set(
+        asked,
+        target(asked).toQueueRules(QueueRulesWords.rules(asked.getAsJsonObject("queueRules"))));
+  }
+
   private static LimitChange target(JsonObject asked) {
     if (has(asked, "pool")) return LimitChange.ofPool(text(asked, "pool"));
     return has(asked, "name")
@@ -86,6 +94,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiterCount", limit.waiterCount());
     shown.put("draining", limit.draining());
     limit.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    limit.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     shown.put("noLimit", limit.hasNoLimit());
     shown.put("counting", limit.counting());
     return shown;
@@ -116,6 +125,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
     lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
     lock.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    lock.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     shown.put("pools", lock.pools().stream().map(PoolWords::shown).toList());
     return shown;
   }
@@ -171,6 +181,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("version", String.valueOf(setting.version()));
     shown.put("reason", setting.reason());
     setting.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    setting.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     return shown;
   }
 
