@@ -35,7 +35,7 @@ describe("a rate", () => {
     [["api", "--rate", "0/1m"], [/write a whole number from 1 to 1000000/]],
     [["api", "--burst", "3"], [/add --rate/]],
     [["api", "--rate", "1/1s", "--unset-rate"], [/leave out --rate/]],
-    [["--rate", "1/1s"], [/name the lock whose limit or rate to change/]],
+    [["--rate", "1/1s"], [/name the lock whose settings to change/]],
     [
       ["api", "4", "--rate", "x", "--burst", "0", "--unset"],
       [/3 things are wrong/, /--rate "x"/, /--burst "0"/, /--unset deletes the limit/],
