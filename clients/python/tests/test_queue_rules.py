@@ -19,7 +19,12 @@ def test_queue_rules_are_set_shown_and_removed_beside_the_limit(client: rowlock.
     assert (in_force.limit, in_force.queue_rules) == (3, _NEWEST)
     shown = client.get_lock(name).queue_rules
     assert shown is not None
-    assert (shown.rules, shown.source, shown.reason, shown.version) == (_NEWEST, "name", "CI", in_force.version)
+    assert (shown.rules, shown.source, shown.reason, shown.version) == (
+        _NEWEST,
+        "name",
+        "CI",
+        in_force.version,
+    )
     only = f"{name}/only/*"
     client.set_queue_rules(QueueRules(2), pattern=only)
     settings = {each.name or each.pattern: each for each in client.list_limits(name)}

@@ -369,7 +369,7 @@ class Client:
                 return
 
     def list_limits(self, prefix: str = "") -> Iterator[LimitSetting]:
-        """Iterate over the limits, rates and queue rules of patterns, pools and names that begin with `prefix`, in this order, page by page."""
+        """Iterate over the settings of patterns, pools and names that begin with `prefix`, in this order, page by page."""
         token = ""
         while True:
             page = self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))

@@ -26,7 +26,7 @@ class QueueRules:
 
     def __init__(self, waiting_max: int, when_full: WhenFull = "refuse") -> None:
         """Raise OptionError for what no request can hold."""
-        faults = ["waiting_max: set it"] if waiting_max is None else []
+        faults: list[str] = ["waiting_max: set it"] if waiting_max is None else []
         right = checked({"waiting_max": waiting_max, "when_full": when_full}, _KINDS, faults)
         refuse(faults)
         # The only way to set the fields of a frozen dataclass.
