@@ -77,7 +77,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await cutOff();
     const page = await readyPage(server, 503);
     expect(page).toContain("access_denied");
-    await server.process.logged(/the database cannot be used: The database denies access to this user/);
+    await server.process.logged(/the database (still )?cannot be used: The database denies access to this user/);
     writeFileSync(passwordFile, `${SECOND}\n`);
     await answered(() => server.client.call("acquire", { name: "after" }));
     await readyPage(server, 200);

@@ -338,7 +338,7 @@ describe("SetLimitRequest", () => {
     const { rate: largest } = accept({ ...named("a"), ...rate(1_000_000, 24 * DAY_S, 1_000_000) });
     expect(largest).toEqual({ permits: 1_000_000, perUs: 24 * DAY_S * 1e6, burst: 1_000_000 });
     const removed = accept({ ...named("a"), ...limit(2), newRate: { case: "unsetRate", value: {} } });
-    expect(removed).toMatchObject({ limit: 2, rate: null, queueRules: null });
+    expect(removed).toMatchObject({ limit: 2, rate: null });
     expect(accept({ ...named("a"), ...limit(2) }).rate).toBeUndefined();
   });
 
