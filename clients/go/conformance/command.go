@@ -44,7 +44,7 @@ type command struct {
 	LeaseID               string
 	Limit                 *int
 	Rate                  rate
-	QueueRules            *rowlock.QueueRules
+	QueueRules            rowlock.QueueRules
 	IfVersion             *json.RawMessage
 	Reason                string
 	Prefix                *string

@@ -72,6 +72,12 @@ func changedOf(change rowlock.ChangeView) object {
 		if to := change.Limit.RateTo; to != nil {
 			shown["rateTo"] = rateOf(to)
 		}
+		if from := change.Limit.QueueRulesFrom; from != nil {
+			shown["queueRulesFrom"] = queueRulesOf(from)
+		}
+		if to := change.Limit.QueueRulesTo; to != nil {
+			shown["queueRulesTo"] = queueRulesOf(to)
+		}
 	case change.Record != nil:
 		if from := change.Record.From; from != nil {
 			shown["from"] = recordOf(from)

@@ -266,7 +266,7 @@ func refusedOf(refusal *rowlock.Refusal) object {
 		refused["rate"] = rateViewOf(refusal.Rate)
 	}
 	if refusal.QueueRules != nil {
-		refused["queueRules"] = object{"waitingMax": refusal.QueueRules.WaitingMax}
+		refused["queueRules"] = queueRulesViewOf(refusal.QueueRules)
 	}
 	if limit := refusal.Limit; limit != nil {
 		refused["limit"] = object{

@@ -1,4 +1,4 @@
-// Commands that need a client but no held lock: limits, rates, listings, and leases by id.
+// Commands that need a client but no held lock: limits, rates, queue rules, listings, and leases by id.
 
 package main
 
@@ -96,7 +96,6 @@ func (d *driver) unsetRate(asked *command) (any, error) {
 	return setOf(set), err
 }
 
-// setQueueRules unsets them if the command has none.
 func (d *driver) setQueueRules(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
@@ -106,12 +105,20 @@ func (d *driver) setQueueRules(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var set rowlock.LimitInForce
-	if asked.QueueRules == nil {
-		set, err = client.UnsetQueueRules(background, target, options...)
-	} else {
-		set, err = client.SetQueueRules(background, target, *asked.QueueRules, options...)
+	set, err := client.SetQueueRules(background, target, asked.QueueRules, options...)
+	return setOf(set), err
+}
+
+func (d *driver) unsetQueueRules(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
 	}
+	target, options, err := settingOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	set, err := client.UnsetQueueRules(background, target, options...)
 	return setOf(set), err
 }
 
@@ -139,8 +146,30 @@ func setOf(set rowlock.LimitInForce) object {
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
 		"waiterCount": set.WaiterCount, "draining": set.Draining, "rate": rateOf(set.Rate),
-		"noLimit": set.NoLimit, "counting": set.Counting, "queueRules": set.QueueRules,
+		"queueRules": queueRulesOf(set.QueueRules), "noLimit": set.NoLimit, "counting": set.Counting,
 	}
+}
+
+// queueRulesOf is null for no queue rules.
+func queueRulesOf(rules *rowlock.QueueRules) any {
+	if rules == nil {
+		return nil
+	}
+	return object{"waitingMax": rules.WaitingMax, "whenFull": rules.WhenFull}
+}
+
+// queueRulesViewOf is null for no queue rules.
+func queueRulesViewOf(view *rowlock.QueueRulesView) any {
+	if view == nil {
+		return nil
+	}
+	shown := object{
+		"waitingMax": view.WaitingMax, "whenFull": view.WhenFull, "source": view.Source, "reason": view.Reason,
+	}
+	if view.Pattern != "" {
+		shown["pattern"] = view.Pattern
+	}
+	return shown
 }
 
 // rateOf is null for no rate.
@@ -149,20 +178,6 @@ func rateOf(rate *rowlock.Rate) any {
 		return nil
 	}
 	return object{"permits": rate.Permits, "perMs": msOf(rate.Per), "burst": rate.Burst}
-}
-
-// queueRulesOf is null for no queue rules.
-func queueRulesOf(view *rowlock.QueueRulesView) any {
-	if view == nil {
-		return nil
-	}
-	shown := object{
-		"waitingMax": view.WaitingMax, "whenFull": view.WhenFull, "source": view.Source, "reason": view.Reason,
-	}
-	if view.Source == rowlock.FromPattern {
-		shown["pattern"] = view.Pattern
-	}
-	return shown
 }
 
 // rateViewOf is null for no rate.
@@ -214,7 +229,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 		"holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
-		"rate": rateViewOf(lock.Rate), "pools": poolsOf(lock.Pools), "queueRules": queueRulesOf(lock.QueueRules),
+		"rate": rateViewOf(lock.Rate), "queueRules": queueRulesViewOf(lock.QueueRules), "pools": poolsOf(lock.Pools),
 	}, err
 }
 
@@ -248,7 +263,7 @@ func (d *driver) listLimits(asked *command) (any, error) {
 		}
 		limit := object{
 			"limit": setting.Limit, "version": strconv.FormatUint(setting.Version, 10), "reason": setting.Reason,
-			"rate": rateOf(setting.Rate),
+			"rate": rateOf(setting.Rate), "queueRules": queueRulesOf(setting.QueueRules),
 		}
 		if setting.RateOnly {
 			limit["limit"] = nil

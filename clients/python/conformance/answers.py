@@ -74,7 +74,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
         return {
             "refused": {
                 **rate_view_json(outcome.rate),
-                "queueRules": _queue_rules_view_json(outcome.queue_rules),
+                **_queue_rules_view_json(outcome.queue_rules),
                 "limit": outcome.limit and _limit_view_json(outcome.limit),
                 "reason": outcome.reason,
                 "message": outcome.message,
@@ -104,23 +104,24 @@ def rate_json(rate: Rate) -> dict[str, Any]:
     return {"permits": rate.permits, "perMs": ms(rate.per), "burst": rate.burst}
 
 
-def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
-    return {"waitingMax": rules.waiting_max, "whenFull": rules.when_full}
-
-
-def _queue_rules_view_json(view: QueueRulesView | None) -> dict[str, Any] | None:
-    if view is None:
-        return None
-    where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
-    return {**queue_rules_json(view.rules), **where}
-
-
 def rate_view_json(view: RateView | None) -> dict[str, Any]:
     """Return a field, or none."""
     if view is None:
         return {}
     where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
     return {"rate": {**rate_json(view.rate), **where, "available": view.available}}
+
+
+def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
+    return {"waitingMax": rules.waiting_max, "whenFull": rules.when_full}
+
+
+def _queue_rules_view_json(view: QueueRulesView | None) -> dict[str, Any]:
+    """Return a field, or none."""
+    if view is None:
+        return {}
+    where = {"source": view.source, "pattern": view.pattern, "reason": view.reason}
+    return {"queueRules": {**queue_rules_json(view.rules), **where}}
 
 
 def _limit_view_json(view: LimitView) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         **rate_view_json(lock.rate),
-        "queueRules": _queue_rules_view_json(lock.queue_rules),
+        **_queue_rules_view_json(lock.queue_rules),
         "pools": [pool_json(each) for each in lock.pools],
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,

@@ -47,12 +47,12 @@ def spend_options(command: Command) -> dict[str, Any]:
     return lock_options(command)
 
 
-def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
-    return QueueRules(rules["waitingMax"], rules.get("whenFull", "refuse"))
-
-
 def rate_of(rate: dict[str, Any]) -> Rate:
     return Rate(rate["permits"], rate["perMs"] / 1_000, rate.get("burst"))
+
+
+def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
+    return QueueRules(rules["waitingMax"], rules.get("whenFull", "refuse"))
 
 
 def capture_options(command: Command) -> dict[str, Any]:

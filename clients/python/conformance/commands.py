@@ -87,6 +87,7 @@ class Commands:
             "setRate": self._set_rate,
             "unsetRate": self._set_rate,
             "setQueueRules": self._set_queue_rules,
+            "unsetQueueRules": self._set_queue_rules,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
             "listLimits": self._list_limits,
@@ -287,12 +288,12 @@ class Commands:
         return _in_force_json(await set_rate)
 
     async def _set_queue_rules(self, command: Command) -> dict[str, Any]:
-        """Set queue rules, or without any in the command unset them."""
+        """Set queue rules, or without them in the command unset them."""
         rules = command.get("queueRules")
         client = self._clients[command["client"]]
-        # A pool has none.
-        setting = {key: value for key, value in _setting_of(command).items() if key != "pool"}
-        set_rules = self._side.call(client.set_queue_rules, rules and queue_rules_of(rules), **setting)
+        # A pool has none, so the client has no such argument.
+        target = {key: value for key, value in _setting_of(command).items() if key != "pool"}
+        set_rules = self._side.call(client.set_queue_rules, rules and queue_rules_of(rules), **target)
         return _in_force_json(await set_rules)
 
     async def _get_lock(self, command: Command) -> dict[str, Any]:
@@ -443,9 +444,9 @@ def _in_force_json(limit: LimitInForce) -> dict[str, Any]:
         "waiterCount": limit.waiter_count,
         "draining": limit.draining,
         "rate": limit.rate and rate_json(limit.rate),
+        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
         "noLimit": limit.no_limit,
         "counting": limit.counting,
-        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
     }
 
 
@@ -459,6 +460,7 @@ def _limit_json(limit: LimitSetting) -> dict[str, Any]:
         "version": str(limit.version),
         "reason": limit.reason,
         "rate": limit.rate and rate_json(limit.rate),
+        "queueRules": limit.queue_rules and queue_rules_json(limit.queue_rules),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json, end_json, pool_json, rate_json, rate_view_json, record_json
+from answers import claim_json, end_json, pool_json, queue_rules_json, rate_json, rate_view_json, record_json
 
 from rowlock import (
     ChangeView,
@@ -52,10 +52,12 @@ def change_json(change: ChangeView) -> dict[str, Any]:
 
 def _what_json(change: ChangeView) -> dict[str, Any]:
     match change.what:
-        case LimitChange(before, after, rate_before, rate_after):
+        case LimitChange(before, after, rate_before, rate_after, rules_before, rules_after):
             rates = {"rateFrom": rate_before, "rateTo": rate_after}
             changed = {key: rate_json(rate) for key, rate in rates.items() if rate is not None}
-            return {**_from_to(before, after), **changed}
+            all_rules = {"queueRulesFrom": rules_before, "queueRulesTo": rules_after}
+            rules = {key: queue_rules_json(each) for key, each in all_rules.items() if each is not None}
+            return {**_from_to(before, after), **changed, **rules}
         case PolicyChange(before, after):
             return _from_to(before, after)
         case RecordChange(before, after):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
-from rowlock_server import until
+from rowlock_server import RowlockServer, until
+from test_aio import waiting
 
 import rowlock
+import rowlock.aio
 from rowlock import LimitChange, LockRefused, QueueRules, Reason
 
 _NEWEST = QueueRules(1, "end longest waiting")
@@ -61,6 +64,23 @@ def test_the_newest_wins(client: rowlock.Client, name: str) -> None:
         assert ended == [Reason.SUPERSEDED] * 2
     winner.join(60)
     newer[0].release()
+
+
+def test_the_newest_wins_in_asyncio(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            await client.set_queue_rules(_NEWEST, name=name)
+            async with client.lock(name):
+                older = asyncio.ensure_future(client.lock(name))
+                await waiting(client, name, 1)
+                newer = asyncio.ensure_future(client.lock(name))
+                with pytest.raises(LockRefused) as refused:
+                    await older
+                assert refused.value.reason == Reason.SUPERSEDED
+            await (await newer).release()
+            assert (await client.set_queue_rules(None, name=name)).queue_rules is None
+
+    asyncio.run(main())
 
 
 def test_a_full_queue_refuses_with_its_rules(client: rowlock.Client, name: str) -> None:

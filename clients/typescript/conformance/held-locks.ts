@@ -9,6 +9,7 @@ import {
   RowlockError,
 } from "../src/index.ts";
 import { captureOptionsOf, lockOptionsOf, spendOptionsOf } from "./lock-options.ts";
+import { queueRulesOf } from "./queue-rules.ts";
 import { rateOf } from "./rates.ts";
 import { releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
@@ -172,6 +173,8 @@ function refusedOf(refusal: Refusal): object {
   const { reason, message, retryAfterMs, lockName } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
   const rate = "rate" in refusal && refusal.rate ? { rate: rateOf(refusal.rate) } : {};
+  const rules =
+    "queueRules" in refusal && refusal.queueRules ? { queueRules: queueRulesOf(refusal.queueRules) } : {};
   const limit = "limit" in refusal && refusal.limit ? { limit: limitOf(refusal.limit) } : {};
   const status = "status" in refusal ? { status: refusal.status } : {};
   const isOwn = "heldByYou" in refusal ? { heldByYou: refusal.heldByYou } : {};
@@ -182,8 +185,7 @@ function refusedOf(refusal: Refusal): object {
     lockName,
     ...status,
     ...rate,
-    ...("queueRules" in refusal &&
-      refusal.queueRules && { queueRules: { waitingMax: refusal.queueRules.waitingMax } }),
+    ...rules,
     ...limit,
     ...isOwn,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),

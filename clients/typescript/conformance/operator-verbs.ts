@@ -9,11 +9,11 @@ import type {
   LimitTarget,
   LimitView,
   PoolView,
-  QueueRulesView,
   RowlockClient,
   WaitCause,
 } from "../src/index.ts";
 import { endOf } from "./failure.ts";
+import { queueRulesOf } from "./queue-rules.ts";
 import { givenRate, rateOf } from "./rates.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
@@ -42,13 +42,9 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
     unsetRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
     setQueueRules: async (asked) =>
-      inForceOf(
-        await clientOf(asked).setQueueRules(
-          targetOf(asked) as never,
-          asked.queueRules ?? null,
-          changeOf(asked),
-        ),
-      ),
+      inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), asked.queueRules, changeOf(asked))),
+    unsetQueueRules: async (asked) =>
+      inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), null, changeOf(asked))),
     getLock: async (asked) => {
       const { limit, rate, queueRules, holders, waiters, lastToken, record, pools, ...lock } = await clientOf(
         asked,
@@ -113,8 +109,12 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
   };
 }
 
-function targetOf({ name, pattern, pool }: Command): LimitTarget {
-  if (pool !== undefined) return { pool };
+function targetOf(asked: Command): LimitTarget {
+  return asked.pool === undefined ? eachOf(asked) : { pool: asked.pool };
+}
+
+/** What has settings for each name by itself. */
+function eachOf({ name, pattern }: Command): Exclude<LimitTarget, { readonly pool: string }> {
   return name === undefined ? { pattern } : { name };
 }
 
@@ -132,11 +132,13 @@ function inForceOf({ rate, version, ...inForce }: LimitInForce): object {
 function changedOf(change: Omit<ChangeView, "changedAt">): object {
   const view = change as ChangeView;
   if (view.kind === "limit") {
-    const { rateFrom, rateTo, ...limit } = view;
+    const { rateFrom, rateTo, queueRulesFrom, queueRulesTo, ...limit } = view;
     return {
       ...limit,
       ...(rateFrom && { rateFrom: rateOf(rateFrom) }),
       ...(rateTo && { rateTo: rateOf(rateTo) }),
+      ...(queueRulesFrom && { queueRulesFrom: queueRulesOf(queueRulesFrom) }),
+      ...(queueRulesTo && { queueRulesTo: queueRulesOf(queueRulesTo) }),
     };
   }
   if (view.kind === "record") {
@@ -197,10 +199,6 @@ function poolOf({ pattern, limit, rate, use }: PoolView): object {
 
 function limitOf({ permits, source }: LimitView): object {
   return { limit: permits, limitSource: source };
-}
-
-function queueRulesOf({ version: _, ...rules }: QueueRulesView): object {
-  return rules;
 }
 
 function settingOf({ version, rate, ...setting }: LimitSetting): object {

@@ -31,6 +31,9 @@ describe("options that are right are taken", () => {
     [{ notBefore: null, attemptsLeft: null, ifVersion: 0n }, CHANGES],
     [{ rate: { permits: 1, per: 1_000, burst: 2 }, ifVersion: 3, reason: "" }, SET_LIMIT],
     [{ rate: null }, SET_LIMIT],
+    [{ queueRules: { waitingMax: 1 }, rate: null }, SET_LIMIT],
+    [{ queueRules: { waitingMax: 1_000_000, whenFull: "end longest waiting" } }, SET_LIMIT],
+    [{ queueRules: null }, SET_LIMIT],
     [{ wait: 0, permits: 2, ifStatus: "new", requestId: "mine", onWaiting() {} }, SPEND],
     [{ order: "most waiters", busyOnly: true, pageSize: 0 }, LIST],
     [{ prefix: "", signal }, WATCH],
@@ -102,6 +105,21 @@ describe("one fault is said in the words of the user", () => {
           { rate },
           SET_LIMIT,
           `rate: ${rate === 5 ? 5 : "an object"} must be { permits, per } or { permits, per, burst }, with per in milliseconds, or null`,
+        ] as const,
+    ),
+    ...[
+      5,
+      {},
+      { waitingMax: 0 },
+      { waitingMax: "2" },
+      { waitingMax: 1, whenFull: "newest" },
+      { waitingMax: 1, x: 1 },
+    ].map(
+      (queueRules) =>
+        [
+          { queueRules },
+          SET_LIMIT,
+          `queueRules: ${queueRules === 5 ? 5 : "an object"} must be { waitingMax } or { waitingMax, whenFull }, with whenFull "refuse" or "end longest waiting", or null`,
         ] as const,
     ),
     [

@@ -9,7 +9,7 @@ import {
   type RowlockClient,
 } from "../../../../clients/typescript/src/index.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { EndReason, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LimitSource, RefusalReason, WhenFull } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type SessionCommand,
   SessionRequestSchema,
@@ -187,6 +187,45 @@ describe("a lock", () => {
       refusal: { rate: inForce },
     });
     expect(await rowlock.trySpend("etl")).toBeNull();
+  });
+
+  test.each([
+    [RefusalReason.QUEUE_FULL, "QUEUE_FULL"],
+    [RefusalReason.NEVER_FITS, "NEVER_FITS"],
+  ])("that queue rules refuse for %i shows them", async (reason, shown) => {
+    const rules = { waitingMax: 1, whenFull: WhenFull.END_LONGEST_WAITING };
+    const queueRules = { rules, source: LimitSource.NAME, version: 4n, reason: "CI" };
+    const value = { reason, message: "no", queueRules };
+    const { rowlock } = stage(() => ({ case: "acquire", value: { outcome: { case: "refusal", value } } }));
+    expect((await rowlock.acquire("etl", { wait: 0 })).refusal).toMatchObject({
+      reason: shown,
+      queueRules: {
+        ...{ waitingMax: 1, whenFull: "end longest waiting", source: "name", version: 4n, reason: "CI" },
+      },
+    });
+  });
+
+  test("that a newer request has superseded is refused with that, as a lock and as a spend", async () => {
+    const { rowlock } = stage(() => ended(EndReason.SUPERSEDED));
+    expect((await rowlock.acquire("etl")).refusal).toEqual({ reason: "SUPERSEDED", message: "no" });
+    await expect(rowlock.lock("etl")).rejects.toMatchObject({ reason: "SUPERSEDED" });
+    await expect(rowlock.spend("etl")).rejects.toMatchObject({ reason: "SUPERSEDED" });
+  });
+
+  test("has queue rules that are set and unset alone, and wrong ones are not sent", async () => {
+    const { rowlock, asked } = stage(() => ({ case: "setLimit", value: { limit: 1 } }));
+    await rowlock.setQueueRules({ name: "etl" }, { waitingMax: 3 }, { ifVersion: 2, reason: "CI" });
+    await rowlock.setQueueRules({ pattern: "e*" }, null);
+    const refuse = { waitingMax: 3, whenFull: WhenFull.REFUSE };
+    expect(asked("setLimit")).toMatchObject([
+      {
+        ...{ target: { value: "etl" }, newLimit: { case: undefined }, newRate: { case: undefined } },
+        ...{ newQueueRules: { value: refuse }, expectedVersion: 2n, reason: "CI" },
+      },
+      { target: { case: "pattern", value: "e*" }, newQueueRules: { case: "unsetQueueRules" } },
+    ]);
+    await expect(rowlock.setQueueRules({ name: "etl" }, { waitingMax: 0 })).rejects.toThrow("waitingMax");
+    await expect(rowlock.setQueueRules({ name: "etl" }, undefined as never)).rejects.toThrow("queueRules");
   });
 
   test("that the server ends is lost with its reason, and what the server confirms lasts", async () => {

@@ -3,9 +3,10 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
-import { ClaimState, LimitSource, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { ClaimState, LimitSource, Mode, WhenFull } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   ExplainWaitResponseSchema,
+  GetLockResponseSchema,
   ListChangesResponseSchema,
   ListClaimsResponseSchema,
   ListLimitsResponseSchema,
@@ -87,6 +88,7 @@ describe("a limit", () => {
   test.each([
     ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
     ["a rate", (verbs: Verbs) => verbs.setLimit({ name: "a" }, undefined, { rate: null })],
+    ["queue rules", (verbs: Verbs) => verbs.setLimit({ name: "a" }, undefined, { queueRules: null })],
     ["a record", (verbs: Verbs) => verbs.updateRecord("a", { status: "x" })],
     ["a deletion", (verbs: Verbs) => verbs.deleteRecord("a", {})],
     ["a forced release of a name", (verbs: Verbs) => verbs.forceRelease({ name: "a" }, "")],
@@ -156,6 +158,77 @@ describe("a limit", () => {
     const changes = [{ what: { case: "limit" as const, value: { from: 1, to: 1, rateTo: RATE } } }];
     answer({ case: "listChanges", value: create(ListChangesResponseSchema, { changes }) });
     expect(await listed).toMatchObject([{ kind: "limit", from: 1, to: 1, rateTo: RATE_VIEW }]);
+  });
+
+  const NEWEST = { waitingMax: 1, whenFull: WhenFull.END_LONGEST_WAITING };
+  const NEWEST_VIEW = { waitingMax: 1, whenFull: "end longest waiting" } as const;
+  const TWO = { waitingMax: 2, whenFull: WhenFull.REFUSE };
+
+  test.each([
+    [undefined, {}, { newLimit: { case: undefined }, newQueueRules: { case: undefined } }],
+    [
+      undefined,
+      { queueRules: NEWEST_VIEW },
+      {
+        newLimit: { case: undefined },
+        newRate: { case: undefined },
+        newQueueRules: { case: "queueRules", value: NEWEST },
+      },
+    ],
+    [
+      4,
+      { rate: null, queueRules: { waitingMax: 2 } },
+      {
+        newLimit: { case: "limit", value: 4 },
+        newRate: { case: "unsetRate" },
+        newQueueRules: { case: "queueRules", value: TWO },
+      },
+    ],
+    [
+      null,
+      { rate: RATE_VIEW, queueRules: null },
+      {
+        newLimit: { case: "unsetLimit" },
+        newRate: { case: "rate" },
+        newQueueRules: { case: "unsetQueueRules" },
+      },
+    ],
+  ] as const)(
+    "%j and %j ask for those queue rules, and the answer shows them",
+    async (limit, options, fields) => {
+      const { verbs, answer, latest } = stage();
+      const set = verbs.setLimit({ pattern: "e*" }, limit, options);
+      expect(latest().command).toMatchObject({ case: "setLimit", value: fields });
+      answer({ case: "setLimit", value: create(SetLimitResponseSchema, { limit: 4, queueRules: NEWEST }) });
+      expect(await set).toMatchObject({ limit: 4, queueRules: NEWEST_VIEW });
+    },
+  );
+
+  test("beside queue rules shows them in the lock, the listing and the history", async () => {
+    const { verbs, answer } = stage();
+    const rules = { rules: NEWEST, version: 2n, reason: "CI" };
+    for (const [from, shown] of [
+      [
+        { source: LimitSource.PATTERN, pattern: "e*" },
+        { source: "pattern", pattern: "e*" },
+      ],
+      [{ source: LimitSource.NAME }, { source: "name" }],
+    ] as const) {
+      const looked = verbs.getLock("a");
+      const lock = { name: "a", limit: {}, queueRules: { ...rules, ...from } };
+      answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
+      expect((await looked).queueRules).toEqual({ ...NEWEST_VIEW, version: 2n, reason: "CI", ...shown });
+    }
+    const listed = Array.fromAsync(verbs.listLimits(""));
+    const limits = [{ target: { case: "name" as const, value: "a" }, queueRules: TWO, rateOnly: true }];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits }) });
+    const two = { waitingMax: 2, whenFull: "refuse" };
+    expect(await listed).toEqual([{ name: "a", queueRules: two, version: 0n, reason: "" }]);
+    const changed = Array.fromAsync(verbs.listChanges({ name: "a" }));
+    const value = { from: 1, to: 1, queueRulesFrom: TWO, queueRulesTo: NEWEST };
+    const changes = [{ what: { case: "limit" as const, value } }];
+    answer({ case: "listChanges", value: create(ListChangesResponseSchema, { changes }) });
+    expect(await changed).toMatchObject([{ queueRulesFrom: two, queueRulesTo: NEWEST_VIEW }]);
   });
 
   test.each([

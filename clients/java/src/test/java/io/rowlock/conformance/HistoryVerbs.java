@@ -72,6 +72,10 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
       limit.to().ifPresent(to -> shown.put("to", to));
       limit.rateFrom().ifPresent(from -> shown.put("rateFrom", RateWords.shown(from)));
       limit.rateTo().ifPresent(to -> shown.put("rateTo", RateWords.shown(to)));
+      limit
+          .queueRulesFrom()
+          .ifPresent(from -> shown.put("queueRulesFrom", QueueRulesWords.shown(from)));
+      limit.queueRulesTo().ifPresent(to -> shown.put("queueRulesTo", QueueRulesWords.shown(to)));
     } else if (what instanceof ChangeView.OfRecord record) {
       record.from().ifPresent(from -> shown.put("from", RecordWords.shown(from)));
       record.to().ifPresent(to -> shown.put("to", RecordWords.shown(to)));

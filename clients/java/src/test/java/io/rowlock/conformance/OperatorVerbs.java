@@ -1,4 +1,4 @@
-// The verbs that need a client but no lock that it holds: limits, rates, listings, and leases by id.
+// The verbs that need a client but no lock that it holds: limits, rates, queue rules, listings, and leases by id.
 
 package io.rowlock.conformance;
 
@@ -35,8 +35,9 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
                 clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
     verbs.put("setLimit", this::setLimit);
     verbs.put("setRate", this::setRate);
-    verbs.put("setQueueRules", this::setQueueRules);
     verbs.put("unsetRate", asked -> set(asked, target(asked).unsetRate()));
+    verbs.put("setQueueRules", this::setQueueRules);
+    verbs.put("unsetQueueRules", asked -> set(asked, target(asked).unsetQueueRules()));
     verbs.put("updateRecord", this::updateRecord);
     verbs.put("deleteRecord", this::deleteRecord);
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
@@ -69,14 +70,10 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     return set(asked, target(asked).toRate(RateWords.rate(asked.getAsJsonObject("rate"))));
   }
 
-  /** Without any in the command it unsets them. */
   private Map<String, ?> setQueueRules(JsonObject asked) {
-    LimitChange target = target(asked);
     return set(
         asked,
-        has(asked, "queueRules")
-            ? target.toQueueRules(QueueRulesWords.rules(asked.getAsJsonObject("queueRules")))
-            : target.unsetQueueRules());
+        target(asked).toQueueRules(QueueRulesWords.rules(asked.getAsJsonObject("queueRules"))));
   }
 
   private static LimitChange target(JsonObject asked) {
@@ -97,9 +94,9 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("waiterCount", limit.waiterCount());
     shown.put("draining", limit.draining());
     limit.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    limit.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     shown.put("noLimit", limit.hasNoLimit());
     shown.put("counting", limit.counting());
-    limit.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     return shown;
   }
 
@@ -184,6 +181,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("version", String.valueOf(setting.version()));
     shown.put("reason", setting.reason());
     setting.rate().ifPresent(rate -> shown.put("rate", RateWords.shown(rate)));
+    setting.queueRules().ifPresent(rules -> shown.put("queueRules", QueueRulesWords.shown(rules)));
     return shown;
   }
 

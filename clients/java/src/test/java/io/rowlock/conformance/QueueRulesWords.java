@@ -2,21 +2,24 @@
 
 package io.rowlock.conformance;
 
+import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.text;
+
 import com.google.gson.JsonObject;
-import io.rowlock.QueueRules;
-import io.rowlock.QueueRulesView;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import io.rowlock.QueueRules;
+import io.rowlock.QueueRulesView;
 
 final class QueueRulesWords {
   private QueueRulesWords() {}
 
   static QueueRules rules(JsonObject asked) {
-    int waitingMax = asked.get("waitingMax").getAsInt();
-    boolean newestWins =
-        asked.has("whenFull") && asked.get("whenFull").getAsString().equals("end longest waiting");
-    return newestWins ? QueueRules.newestWins(waitingMax) : QueueRules.atMost(waitingMax);
+    String whenFull = has(asked, "whenFull") ? text(asked, "whenFull") : "refuse";
+    return new QueueRules(
+        asked.get("waitingMax").getAsInt(),
+        QueueRules.WhenFull.valueOf(whenFull.toUpperCase(Locale.ROOT).replace(' ', '_')));
   }
 
   static Map<String, Object> shown(QueueRules rules) {
