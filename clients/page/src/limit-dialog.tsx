@@ -1,25 +1,28 @@
-// Sets the limit or the rate of a name, of a pattern or of a pool, or both, or removes them.
+// Sets the limit, the rate or the queue rules of a name or of a pattern, or several of them, or removes them; a pool has no queue
+// rules.
 
 import { useState } from "preact/hooks";
-import type { LockJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { LockJson, QueueRulesJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSettingJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
 import { Name, useNowMs } from "./parts.tsx";
 import { WhatFollowsAtPool } from "./pools.tsx";
+import { QueueRulesFields } from "./queue-rules-fields.tsx";
 import { RateFields } from "./rate-fields.tsx";
 import { useMayLimit } from "./rights.ts";
+import { queueRulesOfTyped, typedQueueRulesOf } from "./typed-queue-rules.ts";
 import { rateOfTyped, typedRateOf } from "./typed-rate.ts";
 import { WhatFollowsForMany } from "./what-follows-for-many.tsx";
 import { whoNext } from "./who-next.ts";
-import { counted, rateWords, shown, sourceWords } from "./words.ts";
+import { counted, queueRulesWords, rateWords, shown, sourceWords } from "./words.ts";
 
 const LIMIT_MAX = 1_000_000;
 
-/** What becomes of the limit, and of the rate. */
+/** What becomes of the limit, of the rate and of the queue rules. */
 type Fate = "keep" | "set" | "unset";
 
-/** A setting as it is, of which both have one version. */
+/** A setting as it is, of which all have one version. */
 interface Now {
   readonly limit: number | undefined;
   /** Whether there is one to remove. */
@@ -28,6 +31,9 @@ interface Now {
   readonly rate: RateJson | undefined;
   readonly hasRate: boolean;
   readonly rateWords: string | null;
+  readonly queueRules: QueueRulesJson | undefined;
+  readonly hasQueueRules: boolean;
+  readonly queueRulesWords: string | null;
   readonly version: string | undefined;
 }
 
@@ -51,8 +57,13 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   const isPool = isOfMany && isTogether;
   const isPattern = isOfMany && !isTogether;
   const isRateOnly = now.hasRate && !now.hasLimit;
-  const [limitFate, setLimitFate] = useState<Fate>(isRateOnly ? "keep" : "set");
+  const isQueueOnly = now.hasQueueRules && !now.hasLimit && !now.hasRate;
+  const [limitFate, setLimitFate] = useState<Fate>(isRateOnly || isQueueOnly ? "keep" : "set");
   const [rateFate, setRateFate] = useState<Fate>(isRateOnly ? "set" : "keep");
+  const [chosenQueueFate, setQueueFate] = useState<Fate>(isQueueOnly ? "set" : "keep");
+  const queueFate = isPool ? "keep" : chosenQueueFate;
+  const [typedRules, setTypedRules] = useState(() => typedQueueRulesOf(now.queueRules));
+  const queueRules = queueRulesOfTyped(typedRules);
   const [limit, setLimit] = useState(String(now.limit ?? 1));
   const [typed, setTyped] = useState(() => typedRateOf(now.rate));
   const [reason, setReason] = useState("");
@@ -65,6 +76,11 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
       ...(isPool ? { pool: target } : isPattern ? { pattern: target } : { name: target }),
       ...(limitFate === "set" ? { limit: wanted } : limitFate === "unset" ? { unsetLimit: {} } : {}),
       ...(rateFate === "set" ? { rate: rate ?? {} } : rateFate === "unset" ? { unsetRate: {} } : {}),
+      ...(queueFate === "set"
+        ? { queueRules: queueRules ?? {} }
+        : queueFate === "unset"
+          ? { unsetQueueRules: {} }
+          : {}),
       ...(now.version === undefined ? {} : { expectedVersion: now.version }),
       reason,
     });
@@ -79,6 +95,9 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
       doneWords(limitFate, "limit", of, limitNow),
       drains,
       doneWords(rateFate, "rate", of, inForce),
+      queueFate === "keep"
+        ? ""
+        : `The queue of ${of}: ${answer.queueRules ? queueRulesWords(answer.queueRules) : "no rules"} now.`,
       answer.noLimit && !answer.rate ? "It is no pool any more." : "",
       answer.counting ? "Those who held before it was made are still being counted." : "",
       behind,
@@ -98,11 +117,12 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   return (
     <ActDialog
       title={fixed === undefined ? "Set a limit or a rate" : "Set the limit or the rate"}
-      verb={verbOf(limitFate, rateFate, isNumber ? String(wanted) : "…")}
+      verb={verbOf({ limit: limitFate, rate: rateFate, queue: queueFate }, isNumber ? String(wanted) : "…")}
       isDanger={isPaused}
       isReady={
-        (limitFate !== "keep" || rateFate !== "keep") &&
+        [limitFate, rateFate, queueFate].some((fate) => fate !== "keep") &&
         (limitFate !== "set" || isNumber) &&
+        (queueFate !== "set" || queueRules !== null) &&
         mayLimit === true
       }
       act={act}
@@ -165,6 +185,17 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
       <RateFields typed={rateFate === "set" ? typed : null} onType={setTyped}>
         <FateField of="rate" has={now.hasRate} is={now.rateWords} fate={rateFate} onFate={setRateFate} />
       </RateFields>
+      {isPool ? null : (
+        <QueueRulesFields typed={queueFate === "set" ? typedRules : null} onType={setTypedRules}>
+          <FateField
+            of="queue rules"
+            has={now.hasQueueRules}
+            is={now.queueRulesWords}
+            fate={queueFate}
+            onFate={setQueueFate}
+          />
+        </QueueRulesFields>
+      )}
       {isPaused ? <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p> : null}
       {isPool && (limitFate === "unset" || rateFate === "unset") ? (
         <p class="note">A pool with neither a limit nor a rate is removed.</p>
@@ -174,6 +205,9 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
       ) : null}
       {rateFate === "unset" && !isPool ? (
         <p class="note">Then the rate of the longest matching pattern applies, or none.</p>
+      ) : null}
+      {queueFate === "unset" ? (
+        <p class="note">Then the queue rules of the longest matching pattern apply, or none.</p>
       ) : null}
       {isPool ? (
         <WhatFollowsAtPool use={setting?.use} limit={limitFate === "set" && isNumber ? wanted : null} />
@@ -187,9 +221,11 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   );
 }
 
-function nowOfLock({ limit, rate }: LockJson): Now {
+function nowOfLock({ limit, rate, queueRules }: LockJson): Now {
   const hasLimit = limit?.source === "LIMIT_SOURCE_NAME";
   const hasRate = rate?.source === "LIMIT_SOURCE_NAME";
+  const hasQueueRules = queueRules?.source === "LIMIT_SOURCE_NAME";
+  const own = [limit, rate, queueRules].find((set) => set?.source === "LIMIT_SOURCE_NAME");
   return {
     limit: limit?.permits ?? 0,
     hasLimit,
@@ -197,7 +233,12 @@ function nowOfLock({ limit, rate }: LockJson): Now {
     rate: rate?.rate,
     hasRate,
     rateWords: rate?.rate ? `${rateWords(rate.rate)} (${sourceWords(rate)})` : "none",
-    version: hasLimit ? limit.version : hasRate ? rate.version : undefined,
+    queueRules: queueRules?.rules,
+    hasQueueRules,
+    queueRulesWords: queueRules?.rules
+      ? `${queueRulesWords(queueRules.rules)} (${sourceWords(queueRules)})`
+      : "none",
+    version: own?.version,
   };
 }
 
@@ -205,9 +246,10 @@ function nowOfLock({ limit, rate }: LockJson): Now {
 const NEW: Now = {
   ...{ limit: undefined, hasLimit: false, limitWords: null },
   ...{ rate: undefined, hasRate: false, rateWords: null, version: undefined },
+  ...{ queueRules: undefined, hasQueueRules: false, queueRulesWords: null },
 };
 
-function nowOfSetting({ limit = 0, rateOnly = false, rate, version }: LimitSettingJson): Now {
+function nowOfSetting({ limit = 0, rateOnly = false, rate, queueRules, version }: LimitSettingJson): Now {
   const hasLimit = !rateOnly;
   return {
     limit: hasLimit ? limit : undefined,
@@ -216,12 +258,15 @@ function nowOfSetting({ limit = 0, rateOnly = false, rate, version }: LimitSetti
     rate,
     hasRate: rate !== undefined,
     rateWords: rate ? rateWords(rate) : "not set",
+    queueRules,
+    hasQueueRules: queueRules !== undefined,
+    queueRulesWords: queueRules ? queueRulesWords(queueRules) : "not set",
     version,
   };
 }
 
 interface FateFieldProps {
-  readonly of: "limit" | "rate";
+  readonly of: "limit" | "rate" | "queue rules";
   readonly has: boolean;
   /** What it is now; null: that is not known. */
   readonly is: string | null;
@@ -234,19 +279,26 @@ function FateField({ of, has, is, fate, onFate }: FateFieldProps) {
     <label>
       The {of}
       <select value={fate} onChange={(event) => onFate(event.currentTarget.value as Fate)}>
-        <option value="keep">stays as it is{is === null ? "" : `: ${is}`}</option>
-        <option value="set">is set</option>
-        {has ? <option value="unset">is removed</option> : null}
+        <option value="keep">
+          {of === "queue rules" ? "stay as they are" : "stays as it is"}
+          {is === null ? "" : `: ${is}`}
+        </option>
+        <option value="set">{of === "queue rules" ? "are set" : "is set"}</option>
+        {has ? <option value="unset">{of === "queue rules" ? "are removed" : "is removed"}</option> : null}
       </select>
     </label>
   );
 }
 
 /** `Set the limit to 3 and remove the rate` */
-function verbOf(limit: Fate, rate: Fate, number: string): string {
+function verbOf(
+  { limit, rate, queue }: Readonly<Record<"limit" | "rate" | "queue", Fate>>,
+  number: string,
+): string {
   const parts = [
     { keep: "", set: `set the limit to ${number}`, unset: "remove the limit" }[limit],
     { keep: "", set: "set the rate", unset: "remove the rate" }[rate],
+    { keep: "", set: "set the queue rules", unset: "remove the queue rules" }[queue],
   ];
   const words = parts.filter(Boolean).join(" and ") || "set nothing";
   return words[0]?.toUpperCase() + words.slice(1);

@@ -1,4 +1,4 @@
-// The limits and rates that somebody has set, for patterns, for names and for pools, and why.
+// The limits, rates and queue rules that somebody has set, for patterns, for names and for pools, and why.
 
 import { useState } from "preact/hooks";
 import type { LimitSettingJson, ListLimitsResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -10,7 +10,7 @@ import { PoolsTable } from "./pools.tsx";
 import { useMayLimit } from "./rights.ts";
 import { prefixHash } from "./route.ts";
 import { useStore } from "./store.ts";
-import { rateWords } from "./words.ts";
+import { queueRulesWords, rateWords } from "./words.ts";
 
 /** More are a table of their own, for the shell. */
 const SHOWN_MAX = 1_000;
@@ -91,6 +91,9 @@ export function LimitsView() {
                       <LockLink name={setting.name ?? ""} />
                     )}
                     {setting.rate ? <span class="under narrow">{rateWords(setting.rate)}</span> : null}
+                    {setting.queueRules ? (
+                      <span class="under">{queueRulesWords(setting.queueRules)}</span>
+                    ) : null}
                     <span class="under narrow wraps">
                       <Text text={setting.reason ?? ""} />
                     </span>

@@ -22,6 +22,7 @@ import {
   endReasonWords,
   instantMs,
   modeWords,
+  queueRulesWords,
   rateWords,
   sourceWords,
   timeWords,
@@ -106,7 +107,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
 
 function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
-  const { limit = {}, rate, record, waiterCount: waiting = 0, pools = [] } = lock;
+  const { limit = {}, rate, queueRules, record, waiterCount: waiting = 0, pools = [] } = lock;
   const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
   return (
     <section class="panel" aria-label="State">
@@ -135,6 +136,20 @@ function Facts({ lock }: { lock: LockJson }) {
               {rate.reason && rate.reason !== limit.reason ? (
                 <span class="under">
                   “<Text text={rate.reason} />”
+                </span>
+              ) : null}
+            </dd>
+          </>
+        ) : null}
+        {queueRules ? (
+          <>
+            <dt>Queue</dt>
+            <dd>
+              <strong>{queueRulesWords(queueRules.rules ?? {})}</strong>{" "}
+              <span class="dim">{sourceWords(queueRules)}</span>
+              {queueRules.reason && queueRules.reason !== limit.reason ? (
+                <span class="under">
+                  “<Text text={queueRules.reason} />”
                 </span>
               ) : null}
             </dd>

@@ -5,6 +5,8 @@ import type {
   EndReasonJson,
   LimitJson,
   ModeJson,
+  QueueRulesInForceJson,
+  QueueRulesJson,
   RateInForceJson,
   RateJson,
 } from "#proto/rowlock/v1/lock_pb.js";
@@ -143,6 +145,12 @@ export function spanOf({ per = "0s" }: RateJson): { readonly count: number; read
   return { count: seconds / length, unit };
 }
 
+/** `at most 1 waits, and the newest wins` */
+export function queueRulesWords({ waitingMax = 0, whenFull }: QueueRulesJson): string {
+  const most = `at most ${waitingMax.toLocaleString("en")} ${waitingMax === 1 ? "waits" : "wait"}`;
+  return whenFull === "WHEN_FULL_END_LONGEST_WAITING" ? `${most}, and the newest wins` : most;
+}
+
 /** How many of the patterns before each one are over it. In byte order, all that are stand before it. */
 export function depthsOf(patterns: readonly string[]): number[] {
   return patterns.map(
@@ -150,8 +158,11 @@ export function depthsOf(patterns: readonly string[]): number[] {
   );
 }
 
-/** Where a limit or a rate comes from. */
-export function sourceWords({ source, pattern = "" }: LimitJson | RateInForceJson): string {
+/** Where a limit, a rate or queue rules come from. */
+export function sourceWords({
+  source,
+  pattern = "",
+}: LimitJson | RateInForceJson | QueueRulesInForceJson): string {
   if (source === "LIMIT_SOURCE_POOL") return pattern ? `by the pool ${shown(pattern)}` : "by a pool";
   if (source === "LIMIT_SOURCE_PATTERN") return `by the pattern ${shown(pattern)}`;
   return source === "LIMIT_SOURCE_NAME" ? "set for this name" : "the default, as nothing was set";

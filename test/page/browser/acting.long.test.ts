@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { LimitSource } from "#proto/rowlock/v1/lock_pb.js";
+import { LimitSource, WhenFull } from "#proto/rowlock/v1/lock_pb.js";
 import { newToken } from "../../../server/access/tokens-file.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
@@ -174,6 +174,51 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByRole("button", { name: "Remove the rate" }).click();
     await page.getByText("Removed the rate of etl/load: it is none now.").waitFor();
     await state.getByText("per hour").waitFor({ state: "detached" });
+  });
+
+  test("with the right says how many may wait, and lets the newest win, for a name and for a pattern", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/etl%2Fload");
+    await signIn(page, olga);
+    const dialog = page.getByRole("dialog");
+    const state = page.getByRole("region", { name: "State" });
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
+    await dialog.getByLabel("The limit").selectOption("keep");
+    await dialog.getByLabel("The queue rules").selectOption("set");
+    await dialog.getByLabel("At most waiting").fill("0");
+    expect(await dialog.getByRole("button", { name: "Set the queue rules" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("At most waiting").fill("1");
+    await dialog.getByLabel("Reason").fill("only the newest push");
+    await dialog.getByRole("button", { name: "Set the queue rules" }).click();
+    await page.getByText("The queue of etl/load: at most 1 waits, and the newest wins now.").waitFor();
+    await state.getByText("at most 1 waits, and the newest wins").waitFor();
+    const { lock } = await server.client.call("getLock", { name: "etl/load" });
+    expect(lock).toMatchObject({
+      queueRules: {
+        rules: { waitingMax: 1, whenFull: WhenFull.END_LONGEST_WAITING },
+        reason: "only the newest push",
+      },
+    });
+    await page
+      .locator("section:has(#changes) tr", { hasText: "not set → at most 1 waits, and the newest wins" })
+      .getByText("queue rules", { exact: true })
+      .waitFor();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
+    await dialog.getByLabel("The queue rules").selectOption("unset");
+    await dialog.getByLabel("Reason").fill("all pushes count");
+    await dialog.getByRole("button", { name: "Remove the queue rules" }).click();
+    await page.getByText("The queue of etl/load: no rules now.").waitFor();
+
+    await page.goto(`${server.metricsUrl}/#/limits`);
+    await page.getByRole("button", { name: "Set a limit or a rate…" }).click();
+    await dialog.getByLabel("Pattern or name").fill("etl/*");
+    await dialog.getByLabel("The limit").selectOption("keep");
+    await dialog.getByLabel("The queue rules").selectOption("set");
+    await dialog.getByLabel("At most waiting").fill("3");
+    await dialog.getByLabel("When as many wait").selectOption("refuse");
+    await dialog.getByLabel("Reason").fill("enough");
+    await dialog.getByRole("button", { name: "Set the queue rules" }).click();
+    await page.getByRole("row", { name: /etl\/\*.*at most 3 wait/ }).waitFor();
   });
 
   test("with the right makes a pool, sees who waits at it and where, changes it and removes it", async () => {

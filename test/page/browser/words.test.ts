@@ -112,6 +112,7 @@ test("a change says what has changed of the limit and the rate, and no more", ()
     // Set again as it was.
     { from: 3, to: 3 },
     { rateFrom: slow, rateTo: slow },
+    { from: 3, to: 3, queueRulesTo: { waitingMax: 2, whenFull: "WHEN_FULL_REFUSE" as const } },
   ].map((change) => `${partsOf(change).join(" and ")}: ${limitWords(change)}`);
   expect(said).toEqual([
     "limit: 1 → 3",
@@ -121,6 +122,7 @@ test("a change says what has changed of the limit and the rate, and no more", ()
     "limit and rate: limit 3 → not set; rate not set → 5 per minute",
     "limit: 3 → 3",
     "rate: 5 per minute → 5 per minute",
+    "queue rules: not set → at most 2 wait",
   ]);
 });
 
