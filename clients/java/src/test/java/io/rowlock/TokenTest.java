@@ -190,7 +190,7 @@ class TokenTest {
     Path file = replace(OLD);
     try (Guard guard = new Guard(server.address, hasSessions, OLD);
         RowlockClient client =
-            connect(guard, with -> with.tokenFile(file).giveUpAfter(Duration.ofSeconds(1)))) {
+            connect(guard, with -> with.tokenFile(file).giveUpAfter(Duration.ofSeconds(4)))) {
       LockAndPlace both = LockAndPlace.of(client, name);
       guard.refuse(OLD, "CREDENTIALS_EXPIRED");
       assertEquals(
