@@ -714,6 +714,42 @@ export const MUTANTS: readonly Mutant[] = [
     from: "const isGranted = asking.every(isGrantable);",
     to: "const isGranted = isGrantable(asking[0] as AskingAt);",
   },
+  {
+    fault: "ends the newest waiter for a newer request, and not the one that has waited longest",
+    file: "decide.ts",
+    from: "let longest = queue[0]; longest && lock.waiting >= max; longest = queue[0]",
+    to: "let longest = queue.at(-1); longest && lock.waiting >= max; longest = queue.at(-1)",
+  },
+  {
+    fault: "ends one waiter for a newer request, however many are too many",
+    file: "decide.ts",
+    from: "lock.waiting >= max; longest = queue[0]",
+    to: "lock.waiting >= max; longest = undefined",
+  },
+  {
+    fault: "lets one more wait than queue rules allow",
+    file: "decide.ts",
+    from: "if (lock.waiting < waitingMax(queueRules, policy)) return null;",
+    to: "if (lock.waiting <= waitingMax(queueRules, policy)) return null;",
+  },
+  {
+    fault: "lets somebody without the right end the wait of another",
+    file: "decide.ts",
+    from: "command.caller?.maySupersede?.(lock.name) ?? true",
+    to: "true",
+  },
+  {
+    fault: "ends a holder for a newer request, where one is known",
+    file: "decide.ts",
+    from: "let longest = queue[0]; longest && lock.waiting >= max;",
+    to: 'let longest = draft.claims.find(({ state }) => state === "held") ?? queue[0]; longest && lock.waiting >= max;',
+  },
+  {
+    fault: "gives a superseded request a new place when it is repeated",
+    file: "decide.ts",
+    from: "if (known) {",
+    to: 'if (known && known.endReason !== "superseded") {',
+  },
 ];
 
 /** The patch of one of them, for a copy of the whole server. */
