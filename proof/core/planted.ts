@@ -31,8 +31,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "notes a limit as what it was before",
     file: "decide.ts",
-    from: "to: limitText(lock)",
-    to: "to: limitText(from)",
+    from: "to: settingsText(lock)",
+    to: "to: settingsText(from)",
   },
   {
     fault: "grants at once without looking at the queue",
@@ -626,9 +626,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "removes the rate when only the limit changes",
-    file: "decide.ts",
-    from: "if (command.rate !== undefined) lock.rate = command.rate;",
-    to: "lock.rate = command.rate ?? null;",
+    file: "limit.ts",
+    from: "rate = now.rate, queueRules",
+    to: "rate = null, queueRules",
   },
   {
     fault: "forgets those ahead in how long the rate keeps a waiter",

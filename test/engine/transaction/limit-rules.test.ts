@@ -99,6 +99,7 @@ describe("a change of a limit for many names", () => {
         kind: "limit_rule",
         limit: 3,
         rate: null,
+        queueRules: null,
         version: 7n,
         heldPermits: 4,
         waiting: 0,
