@@ -51,7 +51,11 @@ func (d *driver) releaseLease(asked *command) (any, error) {
 	return object{"released": released}, err
 }
 
-func (d *driver) setLimit(asked *command) (any, error) {
+// settingChange changes what a client sets for a target.
+type settingChange func(*rowlock.Client, rowlock.LimitTarget, []rowlock.LimitOption) (rowlock.LimitInForce, error)
+
+// changed is what a change of the settings of the command's target has led to.
+func (d *driver) changed(asked *command, change settingChange) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
 		return nil, err
@@ -60,66 +64,42 @@ func (d *driver) setLimit(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var set rowlock.LimitInForce
-	if asked.Limit == nil {
-		set, err = client.UnsetLimit(background, target, options...)
-	} else {
-		set, err = client.SetLimit(background, target, *asked.Limit, options...)
-	}
+	set, err := change(client, target, options)
 	return setOf(set), err
+}
+
+func (d *driver) setLimit(asked *command) (any, error) {
+	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
+		if asked.Limit == nil {
+			return client.UnsetLimit(background, target, options...)
+		}
+		return client.SetLimit(background, target, *asked.Limit, options...)
+	})
 }
 
 func (d *driver) setRate(asked *command) (any, error) {
-	client, err := d.clientOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	target, options, err := settingOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	rate := rowlock.Rate{Permits: asked.Rate.Permits, Per: durationOf(asked.Rate.PerMs), Burst: asked.Rate.Burst}
-	set, err := client.SetRate(background, target, rate, options...)
-	return setOf(set), err
+	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
+		rate := rowlock.Rate{Permits: asked.Rate.Permits, Per: durationOf(asked.Rate.PerMs), Burst: asked.Rate.Burst}
+		return client.SetRate(background, target, rate, options...)
+	})
 }
 
 func (d *driver) unsetRate(asked *command) (any, error) {
-	client, err := d.clientOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	target, options, err := settingOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	set, err := client.UnsetRate(background, target, options...)
-	return setOf(set), err
+	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
+		return client.UnsetRate(background, target, options...)
+	})
 }
 
 func (d *driver) setQueueRules(asked *command) (any, error) {
-	client, err := d.clientOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	target, options, err := settingOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	set, err := client.SetQueueRules(background, target, asked.QueueRules, options...)
-	return setOf(set), err
+	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
+		return client.SetQueueRules(background, target, asked.QueueRules, options...)
+	})
 }
 
 func (d *driver) unsetQueueRules(asked *command) (any, error) {
-	client, err := d.clientOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	target, options, err := settingOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	set, err := client.UnsetQueueRules(background, target, options...)
-	return setOf(set), err
+	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
+		return client.UnsetQueueRules(background, target, options...)
+	})
 }
 
 // settingOf is what a command changes the settings of, and what comes with that.

@@ -1,14 +1,14 @@
 // The fields of a form in which somebody writes queue rules.
 
 import type { ComponentChildren } from "preact";
+import { WAITING_MAX_MAX } from "../../../server/core/bounds.ts";
 import type { TypedQueueRules } from "./typed-queue-rules.ts";
-import { WAITING_MAX_MAX } from "./typed-queue-rules.ts";
 
 interface QueueRulesFieldsProps {
   /** null: no queue rules are to be written. */
   readonly typed: TypedQueueRules | null;
   readonly onType: (typed: TypedQueueRules) => void;
-  /** What stands beside them. */
+  /** The field that stands before them. */
   readonly children: ComponentChildren;
 }
 

@@ -1,8 +1,7 @@
 // Queue rules as somebody types them into a form. Pure.
 
 import type { QueueRulesJson } from "#proto/rowlock/v1/lock_pb.js";
-
-export const WAITING_MAX_MAX = 1_000_000;
+import { WAITING_MAX_MAX } from "../../../server/core/bounds.ts";
 
 export interface TypedQueueRules {
   readonly waitingMax: string;
