@@ -729,8 +729,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets one more wait than queue rules allow",
     file: "decide.ts",
-    from: "if (lock.waiting < waitingMax(queueRules, policy)) return null;",
-    to: "if (lock.waiting <= waitingMax(queueRules, policy)) return null;",
+    from: "if (lock.waiting < max) return null;",
+    to: "if (lock.waiting <= max) return null;",
   },
   {
     fault: "lets somebody without the right end the wait of another",

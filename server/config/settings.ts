@@ -4,7 +4,7 @@
 
 import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
-import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX } from "../core/bounds.ts";
+import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX, WAITING_MAX_MAX } from "../core/bounds.ts";
 import { listenAddress, networks } from "./addresses.ts";
 import {
   count,
@@ -267,7 +267,7 @@ export const SETTINGS = {
   },
   queueMax: {
     default: "10000",
-    kind: count(1, 1_000_000),
+    kind: count(1, WAITING_MAX_MAX),
     about: "The most waiters of one lock; more are refused as QUEUE_FULL.",
   },
   commandsMax: {

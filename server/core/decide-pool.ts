@@ -2,6 +2,7 @@
 // ends, or a server looks who may go on. It touches no claim: those who may go on are looked at with their own locks.
 
 import type { Command, Outcome, SetLimit } from "./command.ts";
+import { withSet } from "./limit.ts";
 import { byOf, type NotedChange, settingsText } from "./noted-change.ts";
 import type { Pool } from "./pools.ts";
 
@@ -27,8 +28,7 @@ function setPoolLimit(pool: Pool, command: SetLimit, attempt: Attempt, noted: No
   const { expectedVersion = lock.limitVersion, reason, caller } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
   const from = { limit: lock.limit, rate: lock.rate, queueRules: null };
-  if (command.limit !== undefined) lock.limit = command.limit;
-  if (command.rate !== undefined) lock.rate = command.rate;
+  Object.assign(lock, withSet(from, command));
   // Who holds already has taken no permits of it so far.
   const isNew = from.limit === null && from.rate === null;
   if (pool.isLeaving) lock.counting = null;

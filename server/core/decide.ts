@@ -41,9 +41,7 @@ import {
 } from "./lock.ts";
 import { byOf, recordText, releasedText, settingsText } from "./noted-change.ts";
 import { type Pool, waitsAt } from "./pools.ts";
-import type { QueueRules } from "./queue-rules.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
-import type { Policy } from "./rows.ts";
 import { longestPlace, type Part } from "./sets.ts";
 import {
   confirm,
@@ -308,7 +306,6 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
   const isGranted = asking.every(isGrantable);
   const refusedAtOnce = whyNot(asking, isGranted, command);
   if (refusedAtOnce) return refusedAtOnce;
-  if (!isGranted) makeRoom(asking, command);
   const parts = newParts(asking, command);
   const [{ claim: lead }, ...others] = parts as [Part, ...Part[]];
   if (isGranted) {
@@ -358,7 +355,7 @@ function isGrantable({ draft, permits, isFree }: AskingAt): boolean {
   return isFree && mayGrant(draft) && isAllowed(rate, lock.rateUntilUs, permits, clock);
 }
 
-/** Why the request leaves no claim behind; null: it does. `isGranted`: all of its locks may be granted now. */
+/** Why the request leaves no claim behind; null: it does, and has room where it will wait. `isGranted`: all of its locks may be granted now. */
 function whyNot(
   asking: readonly AskingAt[],
   isGranted: boolean,
@@ -388,41 +385,33 @@ function whyNot(
     return here(one, refusedNow(one));
   }
   for (const one of asking) {
-    const why = whyNotInQueue(one.draft, command);
+    const why = makeRoom(one.draft, command);
     if (why) return here(one, why);
   }
   return null;
 }
 
-/** Why the request may not wait for its lock; null: it may, perhaps after the longest waiting has ended. */
-function whyNotInQueue(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | null {
+/**
+ * Makes room in the lock's queue. Where its queue rules say so the newest wins: those that have waited longest end, until the new
+ * claim has a place. Only a request for one lock comes so far there, so nothing refuses it any more. Returns why there is no room;
+ * null: there is.
+ */
+function makeRoom(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | null {
   const { lock, policy, limitRules, queue } = draft;
   if (lock.waiting === 0) return null;
   const queueRules = effectiveQueueRules(lock, limitRules);
-  if (lock.waiting < waitingMax(queueRules, policy)) return null;
-  if (queueRules?.whenFull === "end_longest_waiting" && maySupersede(draft, command, queue[0])) return null;
-  const isByRules = queueRules !== null && lock.waiting >= queueRules.waitingMax;
-  return { ...refused(draft, "queue_full"), ...(isByRules && { queueRules }) };
-}
-
-function waitingMax(queueRules: QueueRules | null, { queueMax }: Policy): number {
-  return Math.min(queueRules?.waitingMax ?? queueMax, queueMax);
-}
-
-/** The newest wins: those that have waited longest end, until the new claim has a place. */
-function makeRoom(asking: readonly AskingAt[], command: Acquire): void {
-  const { caller } = command;
-  for (const { draft } of asking) {
-    const { lock, policy, limitRules, queue } = draft;
-    if (lock.waiting === 0) continue;
-    const queueRules = effectiveQueueRules(lock, limitRules);
-    if (queueRules?.whenFull !== "end_longest_waiting") continue;
-    const max = waitingMax(queueRules, policy);
-    for (let longest = queue[0]; longest && lock.waiting >= max; longest = queue[0]) {
-      if (!maySupersede(draft, command, longest)) break;
-      end(draft, longest, "superseded", { by: byOf(caller), caller });
-    }
+  const max = Math.min(queueRules?.waitingMax ?? policy.queueMax, policy.queueMax);
+  if (lock.waiting < max) return null;
+  if (queueRules?.whenFull !== "end_longest_waiting" || !maySupersede(draft, command, queue[0])) {
+    const isByRules = queueRules !== null && lock.waiting >= queueRules.waitingMax;
+    return { ...refused(draft, "queue_full"), ...(isByRules && { queueRules }) };
   }
+  const { caller } = command;
+  for (let longest = queue[0]; longest && lock.waiting >= max; longest = queue[0]) {
+    if (!maySupersede(draft, command, longest)) break;
+    end(draft, longest, "superseded", { by: byOf(caller), caller });
+  }
+  return null;
 }
 
 function maySupersede({ lock }: Draft, command: Acquire, longest: Claim | undefined): boolean {

@@ -79,15 +79,7 @@ export function effectiveLimit(
   const { limit, limitVersion: version, limitReason: reason } = lock;
   if (limit !== null) return { limit, source: "name", pattern: "", version, reason };
   const best = longestRule(lock.name, rules, "limit");
-  if (best) {
-    return {
-      limit: best.limit as number,
-      source: "pattern",
-      pattern: patternOf(best),
-      version: best.version,
-      reason: best.reason,
-    };
-  }
+  if (best) return { limit: best.limit as number, ...fromPattern(best) };
   return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version, reason: "" };
 }
 

@@ -135,10 +135,8 @@ function poolText({ limit, pattern, reason }: EffectiveLimit): string {
 }
 
 function limitText(effective: EffectiveLimit): string {
-  const { limit, pattern, reason, source } = effective;
-  if (source === "pool") return poolText(effective);
-  const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
-  return `its limit is ${limit}${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
+  if (effective.source === "pool") return poolText(effective);
+  return `its limit is ${effective.limit}${byText(effective)}`;
 }
 
 function rateText(rate: EffectiveRate | undefined): string {
@@ -155,7 +153,8 @@ function fullText(queueRules: EffectiveQueueRules): string {
   return `${most}, and the longest waiting is another principal's, which takes the right supersede. Try again later.`;
 }
 
-function byText({ pattern, reason }: Pick<EffectiveQueueRules, "pattern" | "reason">): string {
+/** Of a limit or of queue rules: by which pattern, and why. */
+function byText({ pattern, reason }: Pick<EffectiveLimit, "pattern" | "reason">): string {
   const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
   return `${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
 }
