@@ -244,7 +244,7 @@ test.each([
   ["metrics/planted.ts", 'import "#proto/rowlock/v1/lock_pb.js";'],
   ["clients/shell/planted.ts", 'import "../typescript/src/rowlock.ts";'],
   ["clients/shell/planted.ts", 'import "../../server/config/settings.ts";'],
-  ["clients/page/src/planted.ts", 'import "../../../server/core/bounds.ts";'],
+  ["clients/page/src/planted.ts", 'import "../../../server/core/decide.ts";'],
   ["clients/page/src/planted.tsx", 'import "node:util"; export const a = <b></b>;'],
   ["cli/planted.ts", 'import "../../clients/typescript/src/index.ts";'],
   ["app.ts", 'import "./main.ts";'],

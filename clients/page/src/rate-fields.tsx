@@ -1,10 +1,9 @@
 // The fields of a form in which somebody writes a rate.
 
 import type { ComponentChildren } from "preact";
+import { PERMITS_MAX } from "../../../server/core/bounds.ts";
 import { mostOf, type TypedRate } from "./typed-rate.ts";
 import { RATE_UNITS } from "./words.ts";
-
-const PERMITS_MAX = 1_000_000;
 
 interface RateFieldsProps {
   /** null: no rate is to be written. */
