@@ -65,6 +65,7 @@ interface LimitFlags {
   readonly unsetRate?: true;
   readonly waitingMax?: number;
   readonly newestWins?: true;
+  readonly shareBy?: string;
   readonly unsetQueueRules?: true;
   readonly ifVersion?: number;
   readonly reason?: string;
@@ -90,6 +91,10 @@ export const limit: Declare = (command, context) =>
     .option("--unset-rate", "delete the rate that was set")
     .option("--waiting-max <count>", "how many may wait", countParser(1, WAITING_MAX_MAX))
     .option("--newest-wins", "with --waiting-max: the longest waiting ends instead of the newest")
+    .option(
+      "--share-by <group>",
+      "grant fair shares to groups: principal, or label: and a key, such as label:tenant",
+    )
     .option("--unset-queue-rules", "delete the queue rules that were set")
     .option(
       "--if-version <version>",
@@ -100,7 +105,8 @@ export const limit: Declare = (command, context) =>
     .option("--json", "one object per line")
     .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
       const { pattern, pool, unset, rate, burst, unsetRate, reason, ifVersion, json } = flags;
-      const { waitingMax, newestWins, unsetQueueRules } = flags;
+      const { waitingMax, newestWins, shareBy, unsetQueueRules } = flags;
+      const setsQueueRules = waitingMax !== undefined || shareBy !== undefined;
       const isOfMany = (pattern ?? pool) !== undefined;
       const [name, permits] = isOfMany ? [undefined, first] : [first, second];
       if (isOfMany && second !== undefined) command.fault("name a lock, a --pattern or a --pool, not both");
@@ -112,11 +118,17 @@ export const limit: Declare = (command, context) =>
       // A --rate that is wrong is a fault of its own.
       if (burst !== undefined && !rate && !command.hasFaults)
         command.fault("--burst is how much of a rate may go at once: add --rate");
-      if (unsetQueueRules && waitingMax !== undefined)
-        command.fault("--unset-queue-rules deletes them: leave out --waiting-max");
+      if (unsetQueueRules && setsQueueRules)
+        command.fault("--unset-queue-rules deletes them: leave out --waiting-max and --share-by");
       if (newestWins && waitingMax === undefined && !command.hasFaults)
         command.fault("--newest-wins says who waits when as many wait as may: add --waiting-max");
-      if (pool !== undefined && (waitingMax !== undefined || unsetQueueRules))
+      if (newestWins && shareBy !== undefined)
+        command.fault("--newest-wins and --share-by are two orders of one queue: leave out one of them");
+      if (shareBy !== undefined && shareBy !== "principal" && !/^label:./s.test(shareBy))
+        command.fault(
+          `--share-by "${shareBy}" is no group: write principal, or label: and a key, such as label:tenant`,
+        );
+      if (pool !== undefined && (setsQueueRules || unsetQueueRules))
         command.fault("queue rules are for each name by itself: set them with --pattern instead of --pool");
       if (name?.endsWith("*"))
         command.fault(
@@ -130,7 +142,7 @@ export const limit: Declare = (command, context) =>
       const isChange = [permits, unset, rate, unsetRate, queueRules].some((set) => set !== undefined);
       if (!isChange && !command.hasFaults && (reason ?? ifVersion) !== undefined)
         command.fault(
-          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate, --unset-rate, --waiting-max or --unset-queue-rules",
+          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate, --unset-rate, --waiting-max, --share-by or --unset-queue-rules",
         );
       const target = targetOf({ ...given({ name }), ...flags });
       if (isChange && !target)
@@ -158,10 +170,14 @@ export const limit: Declare = (command, context) =>
 function queueRulesOf({
   waitingMax,
   newestWins,
+  shareBy,
   unsetQueueRules,
-}: Pick<LimitFlags, "waitingMax" | "newestWins" | "unsetQueueRules">): QueueRules | null | undefined {
-  if (waitingMax === undefined) return unsetQueueRules ? null : undefined;
-  return { waitingMax, whenFull: newestWins ? "end longest waiting" : "refuse" };
+}: Pick<LimitFlags, "waitingMax" | "newestWins" | "shareBy" | "unsetQueueRules">):
+  | QueueRules
+  | null
+  | undefined {
+  if (waitingMax === undefined && shareBy === undefined) return unsetQueueRules ? null : undefined;
+  return { ...given({ waitingMax, shareBy }), whenFull: newestWins ? "end longest waiting" : "refuse" };
 }
 
 function targetOf({

@@ -85,7 +85,8 @@ function waitsFor(lock: LockView, at: number, nowMs: number): string {
   const { mode, permits, spendOnly, pool, also } = waiters[at] as ClaimView;
   if (pool !== undefined) return `at the pool ${shown(pool)}`;
   const before = waiters[at - 1];
-  if (before && before.pool === undefined) return `behind #${before.ticketNumber}`;
+  if (before && before.pool === undefined)
+    return lock.queueRules?.shareBy === undefined ? `behind #${before.ticketNumber}` : "for its turn";
   const entering = waiters.filter((waiter) => waiter.pool !== undefined && !waiter.spendOnly);
   const holders = [...lock.holders, ...entering];
   const heldPermits = entering.reduce((sum, claim) => sum + claim.permits, lock.heldPermits);

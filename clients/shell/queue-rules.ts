@@ -2,7 +2,10 @@
 
 import type { QueueRules } from "../typescript/src/index.ts";
 
-export function queueRulesText({ waitingMax, whenFull }: QueueRules): string {
-  const most = `at most ${waitingMax} ${waitingMax === 1 ? "waits" : "wait"}`;
-  return whenFull === "end longest waiting" ? `${most}, the newest wins` : most;
+export function queueRulesText({ waitingMax, whenFull, shareBy }: QueueRules): string {
+  const parts: string[] = [];
+  if (waitingMax !== undefined) parts.push(`at most ${waitingMax} ${waitingMax === 1 ? "waits" : "wait"}`);
+  if (whenFull === "end longest waiting") parts.push("the newest wins");
+  if (shareBy !== undefined) parts.push(`fair shares by ${shareBy.replace("label:", "label ")}`);
+  return parts.join(", ");
 }

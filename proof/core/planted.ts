@@ -13,6 +13,8 @@ export interface Mutant {
   readonly to: string;
   /** Only the histories of claims for several locks show it. */
   readonly sets?: true;
+  /** Those of principals that share a lock show it soonest. */
+  readonly shares?: true;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -289,8 +291,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a waiter that gave up in the known head of the queue",
     file: "transitions.ts",
-    from: "draft.queue.splice(place, 1)",
-    to: "draft.queue.slice(place, 1)",
+    from: "if (at >= 0) draft.queue.splice(at, 1);\n  leaveGroup",
+    to: "if (at >= 0) draft.queue.slice(at, 1);\n  leaveGroup",
   },
   {
     fault: "counts a released lease as released twice",
@@ -749,6 +751,62 @@ export const MUTANTS: readonly Mutant[] = [
     file: "decide.ts",
     from: "if (known) {",
     to: 'if (known && known.endReason !== "superseded") {',
+  },
+  {
+    fault: "counts for a share what was granted, also when it has ended",
+    shares: true,
+    file: "queue-rules.ts",
+    from: 'claim.lockId === lockId && claim.state !== "ended" && placeOf',
+    to: "claim.lockId === lockId && placeOf",
+  },
+  {
+    fault: "gives all of a lock to the group that was first",
+    shares: true,
+    file: "shares.ts",
+    from: "if (has >= least) continue;",
+    to: "if (next) continue;",
+  },
+  {
+    fault: "lets a group keep its turn when it was granted",
+    shares: true,
+    file: "shares.ts",
+    from: "isGranted ? turnFrom(draft.lock, draft.lock.nextTicket) : turn",
+    to: "turn",
+  },
+  {
+    fault: "lets a group lose its turn when its first waiter gives up",
+    shares: true,
+    file: "shares.ts",
+    from: "isGranted ? turnFrom(draft.lock, draft.lock.nextTicket) : turn",
+    to: "turnFrom(draft.lock, draft.lock.nextTicket)",
+  },
+  {
+    fault: "counts each holder of a shared lock as one permit",
+    shares: true,
+    file: "queue-rules.ts",
+    from: "(held.get(group) ?? 0) + holder.permits",
+    to: "(held.get(group) ?? 0) + 1",
+  },
+  {
+    fault: "says who is next when it has read only part of the front",
+    shares: true,
+    file: "shares.ts",
+    from: "return frontComplete || front >= QUEUE_HEAD_MAX ? next : undefined;",
+    to: "return next;",
+  },
+  {
+    fault: "takes the first of a group that it knows for the next one, also behind what was not read",
+    shares: true,
+    file: "shares.ts",
+    from: "(upTo === null || claim.ticketNumber <= upTo)",
+    to: "true",
+  },
+  {
+    fault: "leaves those that wait in their order when another one is set",
+    shares: true,
+    file: "shares.ts",
+    from: "queue.sort(byOrder);\n  }\n  lock.sharedBy",
+    to: "}\n  lock.sharedBy",
   },
 ];
 

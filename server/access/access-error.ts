@@ -82,6 +82,11 @@ export function rightMissing(
   return error;
 }
 
+/** `why` completes "The policy of this server fixes labels: ". */
+export function labelsFixed(principal: string, why: string): AccessError {
+  return new AccessError("RIGHT_MISSING", `The policy of this server fixes labels: ${why}.`, { principal });
+}
+
 export function rightLost(principal: string): AccessError {
   return new AccessError(
     "RIGHT_MISSING",

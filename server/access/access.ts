@@ -14,7 +14,7 @@ import { bearerToken } from "./bearer.ts";
 import { type CertificateNames, principalOfCertificate } from "./certificate.ts";
 import { type JwtRules, looksLikeJwt, principalOfJwt } from "./jwt.ts";
 import type { KeySet } from "./key-sets.ts";
-import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
+import { type Allowed, EVERYTHING, type FixedLabels, type Policy, type Quota } from "./policy.ts";
 import type { Principal } from "./principal.ts";
 import { hashOf, type Tokens } from "./tokens-file.ts";
 
@@ -30,6 +30,8 @@ export interface Identity {
   readonly principal: string;
   readonly allowed: Allowed;
   readonly quota: Quota;
+  /** The labels that the policy fixes; null: none. */
+  readonly labels: FixedLabels | null;
   /** Why it does not count any more; null: it does. */
   ended(nowMs: number): AccessError | null;
 }
@@ -37,7 +39,13 @@ export interface Identity {
 const NO_QUOTA: Quota = {};
 
 /** Everybody, if nobody is asked who they are. */
-export const NOBODY: Identity = { principal: "", allowed: EVERYTHING, quota: NO_QUOTA, ended: () => null };
+export const NOBODY: Identity = {
+  principal: "",
+  allowed: EVERYTHING,
+  quota: NO_QUOTA,
+  labels: null,
+  ended: () => null,
+};
 
 /** What `grpc/` needs: it asks for each call. */
 export interface Gate {
@@ -169,6 +177,9 @@ export class Access implements Gate {
       },
       get quota() {
         return policyOf()?.quota ?? NO_QUOTA;
+      },
+      get labels() {
+        return policyOf()?.labels ?? null;
       },
       ended(nowMs) {
         if (endsMs !== null && nowMs >= endsMs) return credentialsExpired();

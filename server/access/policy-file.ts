@@ -2,8 +2,16 @@
 // not at all.
 
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
-import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
-import { type Pattern, Policy, parsePattern, type Quota, type QuotaRule, type Rule } from "./policy.ts";
+import { LABEL_KEY_BYTES_MAX, LABELS_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
+import {
+  type LabelRule,
+  type Pattern,
+  Policy,
+  parsePattern,
+  type Quota,
+  type QuotaRule,
+  type Rule,
+} from "./policy.ts";
 import { SOURCES } from "./principal.ts";
 import { RIGHTS, VERB_NAMES } from "./rights.ts";
 
@@ -44,11 +52,12 @@ class Reader {
     for (const { message, pos } of document.errors)
       this.#faults.push({ line: this.#lines.linePos(pos[0]).line, sentence: message });
     if (this.#faults.length > 0) return this.#refused();
-    const top = this.#mapping(document.contents, "the policy", ["rules", "quotas"]);
+    const top = this.#mapping(document.contents, "the policy", ["rules", "quotas", "labels"]);
     const rules = this.#list("rules", top, (node) => this.#rule(node));
     const quotas = top?.has("quotas") ? this.#list("quotas", top, (node) => this.#quota(node)) : [];
+    const labels = top?.has("labels") ? this.#list("labels", top, (node) => this.#labels(node)) : [];
     if (this.#faults.length > 0) return this.#refused();
-    return { value: new Policy(rules, quotas) };
+    return { value: new Policy(rules, quotas, labels) };
   }
 
   #refused() {
@@ -86,6 +95,39 @@ class Reader {
     if (map && !fields.some((field) => map.has(field)))
       this.#fault(node, `the quota bounds nothing: set one of ${fields.join(", ")}`);
     return { who: this.#who(map), ...bounds };
+  }
+
+  #labels(node: unknown): LabelRule {
+    const map = this.#mapping(node, "an entry of labels", ["who", "set"]);
+    const set = map ? this.#textsByKey(map.get("set", true), map) : {};
+    return { who: this.#who(map), labels: set };
+  }
+
+  #textsByKey(node: unknown, parent: YAMLMap): Record<string, string> {
+    const found: Record<string, string> = {};
+    if (!isMap(node) || node.items.length === 0 || node.items.length > LABELS_MAX) {
+      this.#fault(
+        node ?? parent,
+        `set is not a mapping of 1 to ${LABELS_MAX} labels: write "set: {tenant: acme}"`,
+      );
+      return found;
+    }
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : "";
+      const bytes = Buffer.byteLength(name);
+      const text = isScalar(value) ? value.value : undefined;
+      if (bytes < 1 || bytes > LABEL_KEY_BYTES_MAX)
+        this.#fault(key, `the key of a label has ${bytes} bytes: use 1 to ${LABEL_KEY_BYTES_MAX}`);
+      else if (typeof text !== "string")
+        this.#fault(
+          value ?? key,
+          `the label ${name} is not a text: put it in quotes if it looks like a number`,
+        );
+      else if (Buffer.byteLength(text) > TEXT_BYTES_MAX)
+        this.#fault(value, `the label ${name} is longer than ${TEXT_BYTES_MAX} bytes`);
+      else found[name] = text;
+    }
+    return found;
   }
 
   #who(map: YAMLMap | undefined): Pattern[] {

@@ -86,6 +86,19 @@ export interface QuotaRule extends Quota {
   readonly who: readonly Pattern[];
 }
 
+export interface LabelRule {
+  readonly who: readonly Pattern[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The labels that a policy fixes: no caller may choose their values. */
+export interface FixedLabels {
+  /** The keys that it fixes for anybody. Who has no value for one of them has no such label. */
+  readonly keys: readonly string[];
+  /** What this principal has. */
+  readonly own: Readonly<Record<string, string>>;
+}
+
 /** What the policy allows one principal. */
 export interface Allowed {
   on(needed: Needed, name: string): boolean;
@@ -111,11 +124,15 @@ export class Policy {
   readonly boundsRecords: boolean;
   readonly #rules: readonly Rule[];
   readonly #quotas: readonly QuotaRule[];
+  readonly #labels: readonly LabelRule[];
+  readonly #labelKeys: readonly string[];
   readonly #remembered = new Map<PrincipalName, RulesOfOne>();
 
-  constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = []) {
+  constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = [], labels: readonly LabelRule[] = []) {
     this.#rules = rules;
     this.#quotas = quotas;
+    this.#labels = labels;
+    this.#labelKeys = [...new Set(labels.flatMap((rule) => Object.keys(rule.labels)))];
     this.boundsClaims = quotas.some(({ claims, waiters }) => claims !== undefined || waiters !== undefined);
     this.boundsRecords = quotas.some(({ records }) => records !== undefined);
   }
@@ -125,7 +142,9 @@ export class Policy {
     if (known) return known;
     if (this.#remembered.size >= PRINCIPALS_REMEMBERED_MAX) this.#remembered.clear();
     const rules = this.#rules.filter(({ who }) => who.some((pattern) => matches(pattern, principal)));
-    const found = new RulesOfOne(rules, quotaOf(this.#quotas, principal));
+    const keys = this.#labelKeys;
+    const labels = keys.length === 0 ? null : { keys, own: labelsOf(this.#labels, principal) };
+    const found = new RulesOfOne(rules, quotaOf(this.#quotas, principal), labels);
     this.#remembered.set(principal, found);
     return found;
   }
@@ -133,13 +152,16 @@ export class Policy {
 
 export class RulesOfOne implements Allowed {
   readonly quota: Quota;
+  /** null: the policy fixes none. */
+  readonly labels: FixedLabels | null;
   readonly #rules: readonly Rule[];
   /** The names that each verb is allowed on with each right: asked for each call. */
   readonly #onByRight = new Map<Right, Map<string, PatternSet>>();
 
-  constructor(rules: readonly Rule[], quota: Quota) {
+  constructor(rules: readonly Rule[], quota: Quota, labels: FixedLabels | null = null) {
     this.#rules = rules;
     this.quota = quota;
+    this.labels = labels;
   }
 
   on(needed: Needed, name: string): boolean {
@@ -195,9 +217,22 @@ function sharedStart(a: string | null, b: string | null): string | null {
 
 /** Each bound is that of the longest pattern that matches and has the bound. */
 function quotaOf(quotas: readonly QuotaRule[], principal: PrincipalName): Quota {
-  const fitting = quotas.flatMap(({ who, ...quota }) => {
-    const patterns = who.filter((pattern) => matches(pattern, principal));
-    return patterns.map(({ text, isPrefix }) => ({ length: text.length + (isPrefix ? 0 : 1), quota }));
+  return Object.assign({}, ...fitting(quotas, principal).map(({ who: _who, ...quota }) => quota));
+}
+
+/** Each label is that of the longest pattern that matches and has the label. */
+function labelsOf(rules: readonly LabelRule[], principal: PrincipalName): FixedLabels["own"] {
+  return Object.assign({}, ...fitting(rules, principal).map(({ labels }) => labels));
+}
+
+/** Those that are about the principal, once for each pattern that matches: the longest pattern last. */
+function fitting<About extends { readonly who: readonly Pattern[] }>(
+  rules: readonly About[],
+  principal: PrincipalName,
+): About[] {
+  const found = rules.flatMap((rule) => {
+    const patterns = rule.who.filter((pattern) => matches(pattern, principal));
+    return patterns.map(({ text, isPrefix }) => ({ length: text.length + (isPrefix ? 0 : 1), rule }));
   });
-  return Object.assign({}, ...fitting.sort((a, b) => a.length - b.length).map(({ quota }) => quota));
+  return found.sort((a, b) => a.length - b.length).map(({ rule }) => rule);
 }

@@ -90,6 +90,8 @@ export const policy: Declare = (command, context) => {
         : `no: no rule allows ${shown(as)} ${asked}\n`,
     );
     context.out(`quota: ${boundsOf(rules.quota).join(", ") || "none"}\n`);
+    const own = Object.entries(rules.labels?.own ?? {}).map(([key, value]) => `${key}=${value}`);
+    if (rules.labels) context.out(`labels: ${shown(own.join(", ")) || "none"}\n`);
     return rule ? EXIT.ok : EXIT.failed;
   });
 };

@@ -76,6 +76,10 @@ export const QUEUE_HEAD_MAX = 256;
 export const DUE_MAX = 256;
 /** Holders that one ForceRelease of a name ends. The answer lists all of them, at most 5.8 kB each, within 4 MiB. */
 export const FORCE_RELEASE_MAX = 500;
+/** Holders of a lock whose permits are counted for fair shares, the oldest first. */
+export const SHARE_HOLDERS_MAX = FORCE_RELEASE_MAX;
+/** The most waiters that are put in another order at once: with more, the queue keeps its order until fewer wait. */
+export const REORDERED_MAX = 20_000;
 /** Holders and waiters that GetLock, ListLocks and a refusal (holders only) show of a lock. */
 export const SHOWN_BY_GET_MAX = 100;
 export const SHOWN_BY_LIST_MAX = 10;

@@ -134,6 +134,10 @@ export interface Claim {
   /** What the claim wants of the lock's record; null for most. */
   readonly terms: Terms | null;
   state: ClaimState;
+  /** Where shares are fair: the turn of the first waiter of each group, see shares.ts; null: it is none. */
+  turn: bigint | null;
+  /** The group in whose queue it waits, where shares are fair; otherwise null. Follows from the claim: see `groupAt`. */
+  group: string | null;
   /** The pools that it has reached. Is replaced and never mutated, so copies may share it. null for most. */
   levels: readonly Level[] | null;
   /**

@@ -12,6 +12,7 @@ import type { NotedChange } from "./noted-change.ts";
 import { type Pool, Pools, poolPrefix, RowsNeeded } from "./pools.ts";
 import type { Policy, PoolRows, Rows } from "./rows.ts";
 import { wholeOf } from "./sets.ts";
+import { setOrder } from "./shares.ts";
 import { endDue, wakeOf } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
@@ -122,6 +123,12 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     });
   }
   if (hasSets(rows)) requireWhole(turns);
+  // A change of a pattern leaves the order of each queue to the next decision about it.
+  for (const {
+    draft,
+    asked: { length },
+  } of turns)
+    if (length > 0 && draft.lock.waiting > 0) setOrder(draft);
   for (const turn of turns) {
     const { draft, markFound, earlier } = turn;
     // An attempt that was committed without an answer.

@@ -41,8 +41,10 @@ import {
 } from "./lock.ts";
 import { byOf, recordText, releasedText, settingsText } from "./noted-change.ts";
 import { type Pool, waitsAt } from "./pools.ts";
+import { isByArrival } from "./queue-rules.ts";
 import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
 import { longestPlace, type Part } from "./sets.ts";
+import { setOrder } from "./shares.ts";
 import {
   confirm,
   end,
@@ -187,6 +189,7 @@ function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
   const from = { limit: lock.limit, rate: lock.rate, queueRules: lock.queueRules };
   Object.assign(lock, withSet(from, command));
+  if (lock.waiting > 0) setOrder(draft);
   lock.limitVersion += 1n;
   lock.limitReason = command.reason;
   setInForce(draft);
@@ -403,7 +406,7 @@ function makeRoom(draft: Draft, command: Acquire): OutcomeNamed<"refused"> | nul
   const max = Math.min(queueRules?.waitingMax ?? policy.queueMax, policy.queueMax);
   if (lock.waiting < max) return null;
   if (queueRules?.whenFull !== "end_longest_waiting" || !maySupersede(draft, command, queue[0])) {
-    const isByRules = queueRules !== null && lock.waiting >= queueRules.waitingMax;
+    const isByRules = queueRules?.waitingMax != null && lock.waiting >= queueRules.waitingMax;
     return { ...refused(draft, "queue_full"), ...(isByRules && { queueRules }) };
   }
   const { caller } = command;
@@ -494,9 +497,9 @@ function whyNever(asked: AskingAt, asking: readonly AskingAt[]): OutcomeNamed<"r
   if (neverFits(draft.limit.limit, asked)) return refused(draft, "never_fits");
   const { rate } = draft;
   if (rate && exceedsBurst(rate, asked.permits)) return { ...refused(draft, "never_fits"), rate };
-  // It holds the first place of one queue while it waits in another, and must not lose it meanwhile.
+  // It holds the first place of one queue while it waits in another, and must neither lose it nor be passed meanwhile.
   const queueRules = asking.length > 1 ? effectiveQueueRules(draft.lock, draft.limitRules) : null;
-  if (queueRules?.whenFull === "end_longest_waiting") return { ...refused(draft, "never_fits"), queueRules };
+  if (queueRules && !isByArrival(queueRules)) return { ...refused(draft, "never_fits"), queueRules };
   for (const pool of poolsOverLock(draft)) {
     const taken = takenOf(pool, asking);
     if (!pool.neverFits(taken)) continue;
@@ -649,6 +652,8 @@ function newClaim(
     waitUntilUs: command.maxWaitUs === null ? null : nowUs + command.maxWaitUs,
     terms: command.terms ?? null,
     state: "waiting",
+    turn: null,
+    group: null,
     levels: null,
     members,
     ttlUs: command.ttlUs,

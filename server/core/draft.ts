@@ -13,8 +13,9 @@ import {
 import type { FailOver, Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
 import type { Pools } from "./pools.ts";
+import { byOrder } from "./queue-rules.ts";
 import { correctedUntilUs } from "./rate.ts";
-import type { Policy, Queue, Rows } from "./rows.ts";
+import type { GroupRead, Policy, Queue, Rows } from "./rows.ts";
 
 /** What the drafts of one transaction share. */
 export interface Batch {
@@ -47,10 +48,14 @@ export interface Draft {
   passing: Claim | null;
   /** The known claims of the lock, each once: see `claimOf`. */
   readonly claims: Claim[];
-  /** The known head of the queue, in order of ticket numbers. */
+  /** The known head of the queue, in order: see `byOrder`. */
   readonly queue: Claim[];
+  /** Where shares are fair: by group, up to which ticket number its first waiters were read. null: none were. */
+  readonly groups: ReadonlyMap<string, GroupRead> | null;
   /** Whether `queue` is the whole queue. */
   readonly queueComplete: boolean;
+  /** Where shares are fair, whether `queue` has all waiters at the front. */
+  readonly frontComplete: boolean;
   readonly added: Claim[];
   readonly changed: Claim[];
   readonly events: Event[];
@@ -77,15 +82,24 @@ export function openDraft(
   policy: Policy,
 ): Draft {
   const { limitRules, failOver } = rows;
-  const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
+  const {
+    head,
+    complete,
+    frontComplete = false,
+  } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
   const queue: Claim[] = [];
   const read = claims.length;
-  for (const waiter of head) {
-    // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
+  // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
+  const once = (waiter: Claim): Claim => {
     const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
     if (!known) claims.push(waiter);
-    queue.push(known || waiter);
-  }
+    return known || waiter;
+  };
+  for (const waiter of head) queue.push(once(waiter));
+  const groups = rows.groups?.get(lock.id) ?? null;
+  if (groups)
+    for (const { waiters } of groups.values()) for (const waiter of waiters) addOnce(claims, waiter);
+  if (lock.sharedBy) queue.sort(byOrder);
   const rate = effectiveRate(lock, limitRules);
   if (rate) lock.rateUntilUs = correctedUntilUs(rate, lock.rateUntilUs, rows);
   return {
@@ -104,7 +118,9 @@ export function openDraft(
     passing: null,
     claims,
     queue,
+    groups,
     queueComplete: complete,
+    frontComplete: complete || frontComplete,
     added: [],
     changed: [],
     events: [],
@@ -112,6 +128,10 @@ export function openDraft(
     left: [],
     unfinished: false,
   };
+}
+
+function addOnce(claims: Claim[], waiter: Claim): void {
+  if (!claims.some(({ ticketNumber }) => ticketNumber === waiter.ticketNumber)) claims.push(waiter);
 }
 
 /** The claim with this number, if it is known. */

@@ -11,6 +11,7 @@ import { isDraining, isExhausted, isInWantedStatus, statusOf } from "./lock.ts";
 import { giveBack, leaveQueue, levelAt, type Pool, poolsOver, setLevel, waitsAt } from "./pools.ts";
 import { exceedsBurst, isAllowed } from "./rate.ts";
 import { leave, type Part, wholeOf, wholeOrThrow } from "./sets.ts";
+import { nextOf } from "./shares.ts";
 import { comeBackToQueue, end, grant, mayGrant, occupy } from "./transitions.ts";
 
 /** Who is granted in the same call in which it asks; null: a waiter. */
@@ -50,9 +51,9 @@ function goOnIfWhole(draft: Draft, claim: Claim): void {
 }
 
 function grantQueue(draft: Draft): void {
-  const { lock, queue } = draft;
+  const { lock } = draft;
   while (lock.waiting > 0) {
-    const head = queue[0];
+    const head = nextOf(draft);
     if (!head) {
       draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
       return;
@@ -67,7 +68,7 @@ function grantQueue(draft: Draft): void {
     occupyAll(draft, head);
     enter(draft, head, null);
     // It has come back at once, and waits for what a later decision finds.
-    if (queue[0] === head) return;
+    if (head.state === "waiting" && draft.queue.includes(head)) return;
   }
 }
 
@@ -102,7 +103,7 @@ function isWholeAndReady(draft: Draft, head: Claim, fate: ReturnType<typeof fate
 }
 
 function isReady({ draft, claim }: Part): boolean {
-  return draft.queue[0] === claim && fateOf(draft, claim) === "ready";
+  return nextOf(draft) === claim && fateOf(draft, claim) === "ready";
 }
 
 /** The claim has its own locks. It is granted now, if there are no pools over them, or if it passes these. */

@@ -18,6 +18,11 @@ export interface Lock {
   rate: Rate | null;
   /** Queue rules set for exactly this name; null: patterns apply. */
   queueRules: QueueRules | null;
+  /**
+   * By what its present waiters share it, as in QueueRules. null or empty: they are in order of arrival; empty: not all of those
+   * before them were.
+   */
+  sharedBy: string | null;
   /** Of the limit, the rate and the queue rules. 0: never set. Rises by one with every change, also when a setting is removed. */
   limitVersion: bigint;
   limitReason: string;

@@ -213,11 +213,18 @@ export class RowsNeeded extends Error {
   readonly pools: readonly bigint[];
   /** The rows of claims for several locks, with these locks. */
   readonly sets: readonly (readonly ClaimKey[])[];
+  /** Locks whose order changes, or of which too many of one group leave: all of their queues. */
+  readonly wholeQueues: readonly bigint[];
 
-  constructor({ pools = [], sets = [] }: Partial<Pick<RowsNeeded, "pools" | "sets">>) {
+  constructor({
+    pools = [],
+    sets = [],
+    wholeQueues = [],
+  }: Partial<Pick<RowsNeeded, "pools" | "sets" | "wholeQueues">>) {
     super("The decision needs rows that were not read.");
     this.pools = pools;
     this.sets = sets;
+    this.wholeQueues = wholeQueues;
   }
 }
 

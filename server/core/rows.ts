@@ -27,6 +27,8 @@ export interface Rows extends Clock {
   readonly pools?: ReadonlyMap<bigint, PoolRows | null> | undefined;
   /** For each lock with waiters: at least as many of them as planned, in order; complete if that is the whole queue. */
   readonly queues: ReadonlyMap<bigint, Queue>;
+  /** Of locks whose shares are fair: groups by name, as far as they were asked for. Unset: none were. */
+  readonly groups?: ReadonlyMap<bigint, ReadonlyMap<string, GroupRead>> | undefined;
 }
 
 /** One who waits at a pool. */
@@ -47,9 +49,19 @@ export interface PoolRows {
   readonly complete: boolean;
 }
 
+/** The first waiters of a group, in order of arrival: see shares.ts. */
+export interface GroupRead {
+  readonly waiters: readonly Claim[];
+  readonly complete: boolean;
+  /** The ticket number of the last of them; 0: there are none. */
+  readonly upTo: bigint;
+}
+
 export interface Queue {
   readonly head: readonly Claim[];
   readonly complete: boolean;
+  /** Where shares are fair, and this is not the whole queue: `head` is of the waiters at the front, and this says whether of all. */
+  readonly frontComplete?: boolean | undefined;
 }
 
 /** The settings that decisions depend on. */

@@ -23,6 +23,7 @@ import { giveAllBack, leaveQueue } from "./pools.ts";
 import { afterTaking, allowedFromUs, correctedUntilUs } from "./rate.ts";
 import type { Policy } from "./rows.ts";
 import { copyLease, leave, type Part, wholeOf, wholeOrThrow } from "./sets.ts";
+import { insert, joinGroup, leaveGroup, nextOf, setOrder } from "./shares.ts";
 
 /** The limit or the rate in force for the lock has changed. */
 export function setInForce(draft: Draft): void {
@@ -32,12 +33,17 @@ export function setInForce(draft: Draft): void {
   if (draft.rate) lock.rateUntilUs = correctedUntilUs(draft.rate, lock.rateUntilUs, clock);
 }
 
-/** The first waiter has its own lock from now on. */
+/** The next waiter has its own lock from now on. */
 export function occupy(draft: Draft, claim: Claim): void {
-  const { lock, queue } = draft;
-  queue.shift();
-  countWaiter(lock, claim, -1);
+  takeFromQueue(draft, claim, true);
   countAsEntering(draft, claim);
+}
+
+function takeFromQueue(draft: Draft, claim: Claim, isGranted: boolean): void {
+  countWaiter(draft.lock, claim, -1);
+  const at = draft.queue.indexOf(claim);
+  if (at >= 0) draft.queue.splice(at, 1);
+  leaveGroup(draft, claim, isGranted);
 }
 
 /** A new claim, which has its own lock from the beginning. */
@@ -114,10 +120,11 @@ function takeLevels({ pools, clock }: Draft, claim: Claim): void {
 export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
+  if (draft.lock.waiting === 0) setOrder(draft);
   countWaiter(draft.lock, claim);
   if (isLead(claim)) keepAlive(draft, claim, claim.replica);
-  // Behind waiters that were not read, the claim is not part of the known head.
-  if (draft.queueComplete) draft.queue.push(claim);
+  joinGroup(draft, claim, true);
+  insert(draft, claim);
   return recordWait(draft, claim, caller);
 }
 
@@ -139,12 +146,12 @@ export function comeBackToQueue(draft: Draft, claim: Claim): void {
 }
 
 function queueAgain(draft: Draft, claim: Claim): void {
-  const { lock, queue } = draft;
+  const { lock } = draft;
   countEntering(lock, claim, -1);
   countHolder(lock, claim, -1);
   countWaiter(lock, claim);
-  const at = queue.findIndex(({ ticketNumber }) => ticketNumber > claim.ticketNumber);
-  if (at >= 0 || draft.queueComplete) queue.splice(at < 0 ? queue.length : at, 0, claim);
+  joinGroup(draft, claim, false);
+  insert(draft, claim);
   touch(draft, claim);
 }
 
@@ -245,9 +252,7 @@ function endRow(
     countHolder(lock, claim, -1);
     countEntering(lock, claim, -1);
   } else {
-    countWaiter(lock, claim, -1);
-    const place = draft.queue.indexOf(claim);
-    if (place >= 0) draft.queue.splice(place, 1);
+    takeFromQueue(draft, claim, false);
   }
   giveAllBack(draft.pools, claim);
   // Somebody may have relied on a lease without end, so it counts as a run.
@@ -331,12 +336,13 @@ function isDueSet(draft: Draft, claim: Claim): boolean {
  * When the server has to look at the lock, because its first waiter may be granted from then on, although nobody asks for
  * anything; null: never. A waiter that does not fit is granted by the end of a claim.
  */
-export function wakeOf({ lock, clock, limit, rate, queue, left }: Draft): number | null {
+export function wakeOf(draft: Draft): number | null {
+  const { lock, clock, limit, rate, left } = draft;
   if (lock.waiting === 0) return null;
   // Another server looks at it, should this one not come to it.
   if (left.length > 0) return clock.atLeastUs;
   if (!isDueNow(lock, clock)) return lock.record?.notBeforeUs ?? null;
-  const head = queue[0];
+  const head = rate ? nextOf(draft) : undefined;
   if (!rate || !head || !fits(lock, limit.limit, head)) return null;
   const fromUs = allowedFromUs(rate, lock.rateUntilUs, head.permits);
   return fromUs > clock.atLeastUs ? fromUs : null;

@@ -3,9 +3,10 @@
 // others have done there, is left out for every method and carrier, never refused.
 
 import type { Identity } from "../access/access.ts";
-import { rightMissing } from "../access/access-error.ts";
+import { labelsFixed, rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
+import { LABELS_MAX } from "../core/bounds.ts";
 import type { Claim } from "../core/claim.ts";
 import type { Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit, EffectiveQueueRules, EffectiveRate } from "../core/limit.ts";
@@ -66,6 +67,27 @@ export function authorize(
 }
 
 type ToClient = { readonly client: { readonly identity: Identity } };
+
+/** The request with the labels that the policy fixes for its caller. Throws RIGHT_MISSING if it has chosen another value. */
+export function labelled<Ask extends { readonly labels: Claim["labels"] }>(by: ToClient, ask: Ask): Ask {
+  const { labels: fixed, principal } = by.client.identity;
+  if (!fixed) return ask;
+  const { keys, own } = fixed;
+  for (const key of keys) {
+    const chosen = ask.labels[key];
+    if (chosen === undefined || chosen === own[key]) continue;
+    const what = own[key] === undefined ? "has none" : `has ${JSON.stringify(own[key])}`;
+    throw labelsFixed(principal, `${principal} ${what} for ${JSON.stringify(key)}, so leave it out`);
+  }
+  const labels = { ...ask.labels, ...own };
+  const count = Object.keys(labels).length;
+  if (count > LABELS_MAX)
+    throw labelsFixed(
+      principal,
+      `with these the request has ${count} labels, and at most ${LABELS_MAX} may be`,
+    );
+  return { ...ask, labels };
+}
 
 export interface Seen {
   /** All of them begin with this. */

@@ -91,7 +91,7 @@ export class Callers {
     if (right !== "read" && !this.#openMayAct) throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
     if (!metricsTokens.areAsked) return NOBODY;
     const ended = () => (isKnown() ? null : credentialsWrong("they are not in force any more"));
-    return { principal: "", allowed: EVERYTHING, quota: {}, ended };
+    return { principal: "", allowed: EVERYTHING, quota: {}, labels: null, ended };
   }
 
   get #openMayAct(): boolean {

@@ -19,10 +19,12 @@ import {
 import type { Clock } from "../core/database-clock.ts";
 import type { Lock } from "../core/lock.ts";
 import { type Linked, RecentList } from "../core/recent-map.ts";
-import type { PoolRows, Queue } from "../core/rows.ts";
+import type { GroupRead, PoolRows, Queue } from "../core/rows.ts";
+import { type KnownShares, knownAfter, liveShares, sharesFor } from "./cached-shares.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_OF_LOCK,
+  CACHED_FRONT_READ,
   CACHED_HOLDERS_MAX,
   CACHED_LOCKS_DEFAULT,
   CACHED_QUEUE_MAX,
@@ -30,14 +32,14 @@ import {
 } from "./storage-bounds.ts";
 import type { Loaded, LoadPlan, Writes } from "./store.ts";
 
-interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues" | "pools"> {
+interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues" | "groups" | "pools"> {
   readonly before: Before;
   /** Request ids of clients in the plan that no known claim of their commands' locks has. */
   readonly newRequestIds: readonly string[];
 }
 
 interface Seen {
-  readonly loaded: Pick<Loaded, "claims" | "queues">;
+  readonly loaded: Pick<Loaded, "claims" | "queues" | "groups">;
   readonly before: Pick<Before, "lock">;
 }
 
@@ -79,12 +81,15 @@ export class CachedLocks {
       const known = this.#locks.get(lock.id);
       if (!known || isShared(known)) return lock;
       const isMissing = known.claims ? isUsedUp(known.claims, lock.heads) : isWorthAsking(known);
-      if (!isMissing) return lock;
+      // A claim that joins such a queue needs its own group alone. What lets others go on needs the next ones, again and again.
+      const hasNext = hasLongShares(known.lock) && (plan.joining?.(known.lock) ?? []).length === 0;
+      if (!isMissing && !hasNext) return lock;
       if (!known.claims) {
         known.asked = "yes";
         unknown.push(lock.id);
       }
-      return { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) };
+      const wide = hasLongShares(known.lock) ? CACHED_FRONT_READ : CACHED_QUEUE_MAX;
+      return { ...lock, heads: Math.max(lock.heads, wide) };
     });
     return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
   }
@@ -99,9 +104,17 @@ export class CachedLocks {
       const known = this.#locks.get(id);
       if (!known?.claims) return null;
       const { lock, claims } = known;
-      if (anywhereInQueue && claims.queueTo !== null) return null;
-      if (!copies.take({ lock, claims }, heads)) return null;
-      if (plan.holdersOf.includes(id)) copies.takeHolders(claims);
+      const isWhole = claims.queueTo === null && claims.shares === null;
+      if (anywhereInQueue && !isWhole) return null;
+      const hasShares = lock.sharedBy && lock.waiting > 0;
+      const max = hasShares ? lock.waiting : heads;
+      if (
+        claims.shares
+          ? !copies.takeShares({ lock, claims }, claims.shares, heads, plan)
+          : !copies.take({ lock, claims }, max)
+      )
+        return null;
+      if (hasShares || plan.holdersOf.includes(id)) copies.takeHolders(claims);
     }
     for (const key of plan.claims) {
       const claim = copies.claim(key);
@@ -109,8 +122,8 @@ export class CachedLocks {
       copies.ask(claim);
     }
     const newRequestIds = this.#askByRequest(plan, copies);
-    const { locks, queues } = copies;
-    return { locks, pools, claims: [...copies.asked], queues, before: copies, newRequestIds };
+    const { locks, queues, groups } = copies;
+    return { locks, pools, claims: [...copies.asked], queues, groups, before: copies, newRequestIds };
   }
 
   /** The plan's pools, as known; null: not all of them are, or too few of those who wait there. */
@@ -132,6 +145,8 @@ export class CachedLocks {
     const seen = new Map<bigint, Claim[]>();
     addByLock(seen, loaded.claims);
     for (const { head } of loaded.queues.values()) addByLock(seen, head);
+    for (const groups of loaded.groups?.values() ?? [])
+      for (const { waiters } of groups.values()) addByLock(seen, waiters);
     addByLock(seen, writes.changed);
     addByLock(seen, writes.added);
     for (const pool of writes.pools ?? []) this.#learnPool(pool, before);
@@ -146,8 +161,21 @@ export class CachedLocks {
       known.alone = own ? known.alone + 1 : 0;
       const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
       this.#claims -= known.claims?.all.size ?? 0;
-      known.claims =
-        own && !isShared(known) ? liveClaims(lock, known.claims, seen.get(lock.id), readTo) : null;
+      if (!own || isShared(known) || lockRead?.sharedBy !== lock.sharedBy) known.claims = null;
+      else if (hasLongShares(lock)) {
+        const { id } = lock;
+        const { all, shares = null } = known.claims ?? { all: new Map<bigint, Claim>() };
+        // What was known whole says nothing of the parts.
+        const now = knownAfter(shares, loaded.queues.get(id), loaded.groups?.get(id));
+        for (const claim of seen.get(id) ?? []) all.set(claim.ticketNumber, claim);
+        const live = now && liveShares(lock, all.values(), now);
+        known.claims = live && { all: live, queueTo: null, shares: now };
+      } else {
+        const whole = known.claims?.shares ? null : known.claims;
+        known.claims = liveClaims(lock, whole, seen.get(lock.id), readTo);
+        // A part of such a queue in order of arrival is of no use.
+        if (lock.sharedBy && known.claims && known.claims.queueTo !== null) known.claims = null;
+      }
       this.#claims += known.claims?.all.size ?? 0;
       known.asked = own && known.asked === "yes" ? "yes" : "no";
       known.lock = lock;
@@ -249,6 +277,11 @@ function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
   return alone < ALONE_AFTER_OTHERS;
 }
 
+/** Whether shares are fair, and more wait than are cached: parts of the queue are known. */
+function hasLongShares({ sharedBy, waiting }: Lock): boolean {
+  return Boolean(sharedBy) && waiting > CACHED_QUEUE_MAX;
+}
+
 /** Whether fewer than `heads` waiters are cached although more wait. */
 function isUsedUp({ all, queueTo }: LiveClaims, heads: number): boolean {
   return queueTo !== null && queueIn(all).length < heads;
@@ -280,6 +313,8 @@ export interface LiveClaims {
   readonly all: Map<bigint, Claim>;
   /** All waiters up to this one are known; null: the whole queue is known. */
   readonly queueTo: QueuePosition | null;
+  /** What is known of a long queue whose shares are fair, instead; null: it is none. */
+  readonly shares: KnownShares | null;
 }
 
 /** The waiters of the lock's own queue, in order. */
@@ -326,7 +361,7 @@ export function liveClaims(
   if (queueTo === null && waiting !== lock.waiting) return null;
   const ordered = areInOrder ? all : inPlaces(all);
   if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
-  return { all: ordered, queueTo };
+  return { all: ordered, queueTo, shares: null };
 }
 
 function inPlaces(all: ReadonlyMap<bigint, Claim>): Map<bigint, Claim> {
@@ -356,7 +391,7 @@ export interface Before {
   claim(key: ClaimKey): Claim | undefined;
 }
 
-const NO_CLAIMS: LiveClaims = { all: new Map(), queueTo: null };
+const NO_CLAIMS: LiveClaims = { all: new Map(), queueTo: null, shares: null };
 
 interface LockWithClaims {
   readonly lock: Lock;
@@ -367,6 +402,8 @@ export class Copies implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked = new Set<Claim>();
   readonly queues = new Map<bigint, Queue>();
+  /** undefined: no lock that was taken has groups that are known in parts. */
+  groups: Map<bigint, ReadonlyMap<string, GroupRead>> | undefined;
   readonly #clock: Clock;
   readonly #originals = new Map<bigint, LockWithClaims>();
   readonly #claims = new Map<Claim, Claim>();
@@ -417,8 +454,27 @@ export class Copies implements Before {
     return complete || head.length === heads;
   }
 
+  /** As `take`, of a queue that is known in parts. */
+  takeShares(known: LockWithClaims, shares: KnownShares, heads: number, plan: LoadPlan): boolean {
+    const { lock, claims } = known;
+    const asked = plan.claims.flatMap((key) =>
+      key.lockId === lock.id ? (claims.all.get(key.ticketNumber) ?? []) : [],
+    );
+    const joining = plan.joining?.(lock) ?? [];
+    const found = sharesFor({ lock, all: claims.all, shares, heads, asked, joining });
+    if (!found || !this.take(known, 0)) return false;
+    const copied = (waiters: readonly Claim[]) => waiters.map((claim) => this.#copy(claim));
+    this.queues.set(lock.id, { ...found.queue, head: copied(found.queue.head) });
+    const groups = [...found.groups].map(([group, read]): [string, GroupRead] => [
+      group,
+      { ...read, waiters: copied(read.waiters) },
+    ]);
+    this.groups = (this.groups ?? new Map()).set(lock.id, new Map(groups));
+    return true;
+  }
+
   takeHolders({ all }: LiveClaims): void {
-    const holders = [...all.values()].filter(({ state }) => state === "held");
+    const holders = [...all.values()].filter((claim) => placeOf(claim) === HELD_PLACE);
     for (const claim of holders.slice(0, FORCE_RELEASE_MAX)) this.ask(claim);
   }
 

@@ -140,6 +140,10 @@ export const CACHED_CLAIMS_OF_LOCK = 2;
 export const CACHED_HOLDERS_MAX = 500;
 /** Waiters that are cached from the head of one queue. */
 export const CACHED_QUEUE_MAX = 128;
+/** Of a queue whose shares are fair and that is longer: those at the front that are read for the cache, with their groups. */
+export const CACHED_FRONT_READ = 32;
+/** Its waiters that are cached. */
+export const CACHED_SHARES_MAX = 1_000;
 /** If more wait at a pool than are known, at least so many must be: a decision may let several go on. */
 export const POOL_QUEUE_KNOWN_MIN = 32;
 /**

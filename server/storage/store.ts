@@ -15,15 +15,20 @@ import type { ClaimTimes } from "../core/transitions.ts";
 
 export interface LockPlan {
   readonly id: bigint;
-  /** How many waiters to read from the head of the queue, if there are any. 1 to QUEUE_HEAD_MAX. */
+  /** How many waiters to read from the head of the queue, if there are any. 1 to QUEUE_HEAD_MAX, or WHOLE_QUEUE. */
   readonly heads: number;
   /** Reads the head together with the guard row. If this guess is wrong, a queue costs one more round trip. */
   readonly likelyQueue: boolean;
+  /** Whether the lock's shares are fair, as far as is known: reads those at the front of its queue, too. Unset: they are not. */
+  readonly hasShares?: boolean;
   /** Whether the decision is about due claims, or about a waiter at any place in the queue. */
   readonly anywhereInQueue?: boolean;
   /** Whether one of `requestIds` is of a command for this lock. */
   readonly byRequest?: boolean;
 }
+
+/** Reads all who wait. */
+export const WHOLE_QUEUE = 100_000_000;
 
 export interface LoadPlan {
   /**
@@ -47,6 +52,8 @@ export interface LoadPlan {
   readonly requestIds: readonly string[];
   /** Locks whose holders are to be read, oldest first, at most FORCE_RELEASE_MAX of each. */
   readonly holdersOf: readonly bigint[];
+  /** Of a lock whose shares are fair: the groups that claims of these commands may join. Unset: none. */
+  readonly joining?: (lock: Lock) => readonly string[];
   /**
    * The prefix of a pattern whose rule is to be changed. The transaction locks the rules first, and then up to
    * LOCKS_PER_RULE_MAX locks under the prefix that have waiters and ids above `afterLockId`, in ascending order. They
@@ -246,7 +253,10 @@ export interface DecidedPage {
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
-export type QueuePlace = Pick<Claim, "lockId" | "ticketNumber" | "permits">;
+export type QueuePlace = Pick<Claim, "lockId" | "ticketNumber" | "permits"> & {
+  /** Where shares are fair, and only there: its turn, and the id of its group, which is null for a claim for several locks. */
+  readonly share?: { readonly turn: bigint | null; readonly groupId: bigint | null } | undefined;
+};
 
 export interface ReplicaRow {
   readonly id: bigint;

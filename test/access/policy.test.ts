@@ -102,6 +102,35 @@ quotas:
   expect(policy.of("token:web").quota).toEqual({ callsPerSecond: 10, sessions: 5 });
 });
 
+test("a label is that of the longest name that fits, and its key is fixed for everybody", () => {
+  const policy = policyOf(`
+rules: []
+labels:
+  - who: "token:*"
+    set: { tenant: others, tier: free }
+  - who: [token:acme-*, token:acme]
+    set: { tenant: acme }
+`);
+  const keys = ["tenant", "tier"];
+  expect(policy.of("token:acme-1").labels).toEqual({ keys, own: { tenant: "acme", tier: "free" } });
+  expect(policy.of("token:web").labels).toEqual({ keys, own: { tenant: "others", tier: "free" } });
+  expect(policy.of("cert:web").labels).toEqual({ keys, own: {} });
+  expect(policyOf("rules: []").of("token:web").labels).toBeNull();
+});
+
+test.each([
+  ["labels: 1", /labels is missing or not a list/],
+  ["labels: [{ who: token:a }]", /set is not a mapping of 1 to 16 labels/],
+  ["labels: [{ who: token:a, set: {} }]", /set is not a mapping/],
+  ["labels: [{ who: token:a, set: { tenant: 7 } }]", /the label tenant is not a text/],
+  [`labels: [{ who: token:a, set: { ${"k".repeat(64)}: x } }]`, /the key of a label has 64 bytes/],
+  [`labels: [{ who: token:a, set: { k: ${"x".repeat(256)} } }]`, /the label k is longer than 255 bytes/],
+  ["labels: [{ set: { k: x }, on: etl }]", /an entry of labels has no "on"/],
+])("what is wrong with `%s` is told", (text, expected) => {
+  const read = readPolicy(`rules: []\n${text}`);
+  expect("faults" in read && read.faults.join("\n")).toMatch(expected);
+});
+
 test("a quota may bound anything that is counted, and is shown in the words of the file", () => {
   const quota = {
     claims: 1,

@@ -39,6 +39,7 @@ export interface Transition {
 export function checkInvariants(transition: Transition): void {
   countersEqualRows(transition);
   eventsTellWhatHappened(transition);
+  groupsStandInOrder(transition);
   endedStaysEnded(transition);
   nothingFreeBesideAFittingWaiter(transition);
   somebodyWillLook(transition);
@@ -47,6 +48,38 @@ export function checkInvariants(transition: Transition): void {
 /** Versions of an epoch are above all before. */
 function versionAfter({ version }: LockRecord, epoch: bigint): bigint {
   return (version > epoch << 36n ? version : epoch << 36n) + 1n;
+}
+
+/** Permits that a principal has of the lock. */
+function heldBy({ principal }: Claim, holders: Iterable<Claim>): number {
+  return [...holders]
+    .filter((holder) => holder.principal === principal)
+    .reduce((sum, { permits }) => sum + permits, 0);
+}
+
+/** Whether a waiter may be next: where shares are fair, if its principal holds least; and it came before all others of its. */
+function mayBeNext(
+  claim: Claim,
+  waiters: ReadonlyMap<bigint, Claim>,
+  holders: ReadonlyMap<bigint, Claim>,
+  isShared: boolean,
+): boolean {
+  const rivals = [...waiters.values()].filter(({ principal }) => !isShared || principal === claim.principal);
+  const isFirst = rivals.every(({ ticketNumber }) => ticketNumber >= claim.ticketNumber);
+  const least = Math.min(...[...waiters.values()].map((waiter) => heldBy(waiter, holders.values())));
+  return isFirst && (!isShared || heldBy(claim, holders.values()) === least);
+}
+
+/** Who is next: of those whose principals hold least, the one that has waited longest for its turn. */
+function nextIn(lock: Lock, claims: readonly Claim[]): Claim | undefined {
+  const waiting = claims.filter(isWaiting);
+  if (lock.sharedBy !== "principal") return waiting[0];
+  const holders = claims.filter(isHeld);
+  const turns = waiting.filter(({ turn }) => turn !== null);
+  return turns
+    .sort((a, b) => Number(a.ticketNumber - b.ticketNumber))
+    .sort((a, b) => Number((a.turn ?? 0n) - (b.turn ?? 0n)))
+    .sort((a, b) => heldBy(a, holders) - heldBy(b, holders))[0];
 }
 
 /** Replays the reported events one by one against sets of holders and waiters. */
@@ -58,6 +91,9 @@ function eventsTellWhatHappened(transition: Transition): void {
   const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
   let { limit } = limitInForce(before.lock.name, before.lock.limit, limitRules);
+  // In the middle of a decision the order changes with the rules of the name alone.
+  const hasOneOrder = !events.some(({ kind }) => kind === "limit_set");
+  const isShared = after.lock.sharedBy === "principal";
   let lastToken = before.lock.lastToken;
   let { record } = before.lock;
   for (const event of events) {
@@ -95,9 +131,9 @@ function eventsTellWhatHappened(transition: Transition): void {
       demand(!due.has(number), `claim ${number} is granted although its time had run out`);
       demand(compatible([...holders.values()], claim, limit), `claim ${number} is granted but does not fit`);
       if (event.queued) {
-        const first = [...waiters.keys()].reduce((a, b) => (a < b ? a : b), number);
+        const isNext = !hasOneOrder || mayBeNext(claim, waiters, holders, isShared);
         demand(waiters.delete(number), `claim ${number} is granted but did not wait`);
-        demand(first === number, `claim ${number} overtakes claim ${first}`);
+        demand(isNext, `claim ${number} overtakes another one`);
       } else demand(waiters.size === 0, `claim ${number} barges past ${waiters.size} waiters`);
       demand((record?.notBeforeUs ?? 0) <= atLeastUs, `claim ${number} is granted before the lock is due`);
       demand(record?.attemptsLeft !== 0, `claim ${number} is granted without an attempt`);
@@ -124,6 +160,16 @@ function eventsTellWhatHappened(transition: Transition): void {
   }
 }
 
+/** Where shares are fair, the first waiter of each group has a turn, and no other one. */
+function groupsStandInOrder({ after: { lock, claims } }: Transition): void {
+  const first = new Set<string>();
+  for (const { principal, ticketNumber, turn } of claims.filter(isWaiting)) {
+    const isFirst = lock.sharedBy === "principal" && !first.has(principal);
+    demand((turn !== null) === isFirst, `claim ${ticketNumber} has the turn ${turn}`);
+    first.add(principal);
+  }
+}
+
 function endedStaysEnded({ before, after }: Transition): void {
   for (const old of before.claims) {
     const now = after.claims.find((claim) => claim.ticketNumber === old.ticketNumber);
@@ -137,7 +183,7 @@ function endedStaysEnded({ before, after }: Transition): void {
 
 function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }: Transition): void {
   const { limit } = limitInForce(after.lock.name, after.lock.limit, limitRules);
-  const head = after.claims.find(isWaiting);
+  const head = nextIn(after.lock, after.claims);
   if (!head) return;
   const { record } = after.lock;
   const grantsFromUs = Math.max(failOver.grantsFromUs, record?.notBeforeUs ?? 0);
@@ -155,7 +201,7 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
 /** The lock is looked at when its first waiter may be granted by its record and its rate, if it waits for that time. */
 function somebodyWillLook({ after: { lock, claims }, clock, limitRules }: Transition): void {
   const isAhead = (atUs: number) => atUs > clock.atLeastUs;
-  const head = claims.find(isWaiting);
+  const head = nextIn(lock, claims);
   const notBeforeUs = lock.record?.notBeforeUs ?? 0;
   const rate = rateInForce(lock.name, lock.rate, limitRules);
   const { limit } = limitInForce(lock.name, lock.limit, limitRules);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { seed } from "../support/seed.ts";
 import { simulate } from "./simulation.ts";
-import { history } from "./steps.ts";
+import { history, sharedHistory } from "./steps.ts";
 
 const numRuns = Number(process.env.ROWLOCK_TEST_RUNS ?? 200);
 const TIMEOUT_MS = 120_000 + numRuns * 100;
@@ -15,17 +15,25 @@ const someOfTheDue = fc.record({ dueMax: fc.nat(1) });
 
 describe(`random histories, seed ${seed}`, () => {
   test.each([
-    ["end as the reference model says, and keep every promise on the way", nothing, numRuns],
+    ["end as the reference model says, and keep every promise on the way", history, nothing, numRuns],
     [
       "keep every promise if a decision reads only some of the due claims",
+      history,
       someOfTheDue,
       Math.ceil(numRuns / 4),
     ],
+    ["end so if principals share a lock", sharedHistory, nothing, numRuns],
+    [
+      "keep every promise if a decision reads only parts of a shared queue",
+      sharedHistory,
+      someOfTheDue,
+      numRuns,
+    ],
   ])(
     "%s",
-    (_, anyOptions, wanted) => {
+    (_, histories, anyOptions, wanted) => {
       let runs = 0;
-      const property = fc.property(history, anyOptions, (steps, options) => {
+      const property = fc.property(histories, anyOptions, (steps, options) => {
         runs += 1;
         simulate(steps, options);
       });

@@ -142,6 +142,10 @@ function isServers(requestId: string): boolean {
   return requestId.startsWith("\0");
 }
 
+function principalOf({ caller }: Acquire): string {
+  return caller?.principal ?? "";
+}
+
 /** Who gave a command: the principal, or the address of a caller without one. */
 function whoOf({ caller }: Pick<UpdateRecord, "caller">): string {
   return caller?.principal || caller?.getPeer() || "";
@@ -272,6 +276,8 @@ export class ReferenceModel {
   #backAt: number | null = null;
   #failOver = NO_FAIL_OVER;
   #seenUpTo: bigint | null = null;
+  /** By what each lock's waiters share it, and since which number each group waits for its turn. */
+  readonly #orders = new Map<string, { readonly by: string | null; readonly turns: Map<string, bigint> }>();
 
   /** `tokenFloors`: the lowest token that each lock may give. */
   constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
@@ -296,6 +302,7 @@ export class ReferenceModel {
     this.#failOver = context.failOver;
     this.#seenUpTo = context.seenUpTo;
     this.#applyRate(lock);
+    if (commands.length > 0 && this.#waiters(lock).length > 0) this.#setOrder(lock);
     for (const claim of this.#live(lock)) {
       if (this.#isDue(claim)) this.#end(claim, this.#reasonOfDue(claim));
     }
@@ -517,6 +524,7 @@ export class ReferenceModel {
           to: settingText(to),
         });
         this.#applyRate(lock);
+        if (this.#waiters(lock).length > 0) this.#setOrder(lock);
         const queueRules = this.queueRules(lock);
         return {
           kind: "limit",
@@ -618,7 +626,11 @@ export class ReferenceModel {
     if (refused) return { kind: "refused", reason: "queue_full", limit, ...refused };
     const left = this.#waiters(lock);
     const permitsLeft = left.reduce((sum, waiter) => sum + waiter.asked.permits, 0);
+    if (left.length === 0) this.#setOrder(lock);
     const claim = this.#arrive(lock, asked);
+    const group = principalOf(asked);
+    if (!left.some((other) => principalOf(other.asked) === group))
+      this.#orders.get(lock)?.turns.set(group, claim.number + this.lastToken(lock));
     this.#signOfLife(claim, asked.replica);
     const place = { ahead: left.length, permitsAhead: permitsLeft, queueLength: left.length + 1 };
     const ofRate = rate && { rateWaitUs: this.#rateWait(rate, lock, permitsLeft + asked.permits) };
@@ -640,7 +652,7 @@ export class ReferenceModel {
       this.#end(longest, "superseded", "", null, caller?.principal ?? "");
     }
     if (isRoom) return null;
-    return rules && this.#waiters(lock).length >= rules.waitingMax ? { queueRules: rules } : {};
+    return rules?.waitingMax && this.#waiters(lock).length >= rules.waitingMax ? { queueRules: rules } : {};
   }
 
   #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
@@ -704,9 +716,34 @@ export class ReferenceModel {
     }
   }
 
+  /** Puts the waiters in the order that is in force: in each group, whoever came first has a turn since it came. */
+  #setOrder(lock: string): void {
+    const by = this.queueRules(lock)?.shareBy ?? null;
+    if ((this.#orders.get(lock)?.by ?? null) === by) return;
+    const turns = new Map<string, bigint>();
+    for (const { asked, number } of this.#waiters(lock).toReversed())
+      turns.set(principalOf(asked), number + this.lastToken(lock));
+    this.#orders.set(lock, { by, turns });
+  }
+
+  /** Who is next: of the group that holds least, and of several such the one that has waited longest for its turn. */
+  #next(lock: string): ModelClaim | undefined {
+    const waiters = this.#waiters(lock);
+    const order = this.#orders.get(lock);
+    if (!order?.by) return waiters[0];
+    const heldBy = (group: string) =>
+      this.#live(lock)
+        .filter((claim) => claim.granted && principalOf(claim.asked) === group)
+        .reduce((sum, { asked }) => sum + asked.permits, 0);
+    const [group] = [...new Set(waiters.map(({ asked }) => principalOf(asked)))]
+      .sort((a, b) => Number((order.turns.get(a) ?? 0n) - (order.turns.get(b) ?? 0n)))
+      .sort((a, b) => heldBy(a) - heldBy(b));
+    return waiters.find(({ asked }) => principalOf(asked) === group);
+  }
+
   #grantInOrder(lock: string, seenUpTo: bigint | null): void {
     const { limit } = this.limit(lock);
-    for (const waiter of this.#waiters(lock)) {
+    for (let waiter = this.#next(lock); waiter; waiter = this.#next(lock)) {
       if (seenUpTo !== null && waiter.number > seenUpTo) return;
       if (this.#isHopeless(lock, waiter.asked)) {
         this.#end(waiter, "never_fits");
@@ -724,6 +761,8 @@ export class ReferenceModel {
   }
 
   #grant(claim: ModelClaim, fetched: boolean): void {
+    const next = BigInt(this.#of(claim.lock).length + 1);
+    this.#orders.get(claim.lock)?.turns.set(principalOf(claim.asked), next + this.lastToken(claim.lock));
     const tokens = [this.lastToken(claim.lock), this.#failOver.epoch * 2n ** 36n];
     claim.granted = { at: this.#now, token: tokens.reduce((a, b) => (a > b ? a : b)) + 1n };
     claim.fetched = fetched;
@@ -850,7 +889,9 @@ function isSpend({ ttlUs }: Pick<Wanted, "ttlUs">): boolean {
 /** Such as `3 5/1000000/5` and `3  1/refuse`. */
 function settingText({ limit, rate, queueRules }: Setting): string {
   const numbers = rate ? ` ${rate.permits}/${rate.perUs}/${rate.burst}` : "";
-  const rules = queueRules ? `${rate ? "" : " "} ${queueRules.waitingMax}/${queueRules.whenFull}` : "";
+  const rules = queueRules
+    ? `${rate ? "" : " "} ${queueRules.waitingMax ?? ""}/${queueRules.whenFull}${queueRules.shareBy ? `/${queueRules.shareBy}` : ""}`
+    : "";
   return `${limit ?? ""}${numbers}${rules}`;
 }
 

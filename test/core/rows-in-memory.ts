@@ -2,6 +2,7 @@
 // more heads of a queue while the decision asks for them. Rows are cloned on the way in and out, so a change that the
 // decision does not return is lost, as it would be in a database.
 
+import { QUEUE_HEAD_MAX } from "../../server/core/bounds.ts";
 import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
@@ -9,7 +10,9 @@ import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
 import { type LimitRule, NO_SETTINGS, withSet } from "../../server/core/limit.ts";
 import type { FailOver, Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import type { Policy, Rows } from "../../server/core/rows.ts";
+import { byOrder, groupOf } from "../../server/core/queue-rules.ts";
+import type { GroupRead, Policy, Rows } from "../../server/core/rows.ts";
+import { groupRead, groupsToRead } from "../../server/storage/rows/shares.ts";
 import { FREE_LOCK } from "../support/claims.ts";
 import type { NewLimits } from "./reference-model.ts";
 
@@ -87,16 +90,12 @@ export class RowsInMemory {
     let seenUpTo: bigint | null = null;
     for (let pass = 1; pass <= PASSES_MAX; pass++) {
       const now = pass === 1 ? commands : [];
-      const rows = this.#read(name, now, look);
+      const { sharedBy } = this.lock(name);
+      // What is read again is read further, as stores do where shares are fair: one more waiter may not say more.
+      const further = pass > 1 && sharedBy ? { ...look, heads: QUEUE_HEAD_MAX } : look;
+      const { rows, decision } = this.#decide(name, now, further, agoMs);
       const queue = rows.queues.get(id);
       if (pass === 1 && !queue?.complete) seenUpTo = queue?.head.at(-1)?.ticketNumber ?? 0n;
-      const asked = new Map([[id, now.map((command) => ({ command, submittedMs: 0 }))]]);
-      const decision = this.core(rows, asked, {
-        policy: this.settings,
-        nowMs: agoMs,
-        attempt: { mark: 0n },
-        earlier: [],
-      });
       this.#write(decision);
       outcomes.push(...(decision.decided.get(id)?.outcomes ?? []));
       events.push(...decision.events.map(({ event }) => event));
@@ -132,16 +131,60 @@ export class RowsInMemory {
     this.claims = this.claims.filter((claim) => claim.state !== "ended" || (claim.deadlineUs ?? 0) > nowUs);
   }
 
-  #read(name: string, commands: readonly Command[], look: Look): Rows {
+  #decide(name: string, commands: readonly Command[], look: Look, agoMs: number) {
+    const { id } = this.lock(name);
+    const asked = new Map([[id, commands.map((command) => ({ command, submittedMs: 0 }))]]);
+    const context = { policy: this.settings, nowMs: agoMs, attempt: { mark: 0n }, earlier: [] };
+    const rows = this.#read(name, commands, look, false);
+    try {
+      return { rows, decision: this.core(rows, asked, context) };
+    } catch (error) {
+      // Of a copy of the core, it is another class.
+      if ((error as Error).constructor.name !== "RowsNeeded") throw error;
+      const all = this.#read(name, commands, look, true);
+      return { rows: all, decision: this.core(all, asked, context) };
+    }
+  }
+
+  #read(name: string, commands: readonly Command[], look: Look, isWhole: boolean): Rows {
     const { id } = this.lock(name);
     const all = this.claimsOf(name);
     const read = this.claims.filter((claim) => commands.some((command) => names(command, claim, id)));
     const due = all.filter(
       (claim) => claim.state !== "ended" && claim.deadlineUs !== null && claim.deadlineUs <= look.clock.nowUs,
     );
-    const claims = [...new Set([...read, ...due.slice(0, look.dueMax ?? due.length)])];
+    const { sharedBy } = this.lock(name);
+    const rules = [this.lock(name), ...this.limitRules, ...commands].flatMap(
+      (one) => ("queueRules" in one && one.queueRules) || [],
+    );
+    const mayBeShared = Boolean(sharedBy) || rules.some(({ shareBy }) => shareBy !== null);
+    // The model knows nothing of what is not read. Without it, a decision that may only have parts says what it lacks.
+    const isPart = look.dueMax !== undefined && !isWhole;
+    const holders = !isPart || sharedBy ? all.filter((claim) => claim.state === "held") : [];
+    const claims = [...new Set([...read, ...due.slice(0, look.dueMax ?? due.length), ...holders])];
     const waiting = all.filter((claim) => claim.state === "waiting");
-    const head = waiting.slice(0, look.heads);
+    const ordered = sharedBy ? waiting.filter(({ turn }) => turn !== null).sort(byOrder) : waiting;
+    const isAll = isWhole || (!isPart && mayBeShared) || look.heads >= waiting.length;
+    const head = isAll ? waiting : ordered.slice(0, look.heads);
+    const queue = {
+      head,
+      complete: head.length === waiting.length,
+      frontComplete: head.length === ordered.length,
+    };
+    const groups = new Map<string, GroupRead>();
+    const ofGroup = (group: string) => waiting.filter((claim) => claim.group === group);
+    const asking = commands.flatMap((command) =>
+      command.verb === "acquire" ? [command.caller?.principal ?? ""] : [],
+    );
+    const joining = asking.map((principal) => groupOf({ principal, labels: {} }, sharedBy ?? ""));
+    for (const [group, max] of groupsToRead({
+      lock: this.lock(name),
+      queue,
+      claims,
+      joining,
+      heads: look.heads,
+    }))
+      groups.set(group, groupRead(structuredClone(ofGroup(group).slice(0, max)), max));
     const lock = structuredClone(this.lock(name));
     return {
       ...look.clock,
@@ -151,7 +194,8 @@ export class RowsInMemory {
       claims: structuredClone(claims),
       takenRequestIds: this.taken,
       // Read separately, so a claim may appear twice, as two objects.
-      queues: new Map([[lock.id, { head: structuredClone(head), complete: head.length === waiting.length }]]),
+      queues: new Map([[lock.id, { ...queue, head: structuredClone(head) }]]),
+      groups: new Map([[lock.id, groups]]),
     };
   }
 

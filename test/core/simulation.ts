@@ -357,6 +357,8 @@ function seenRow(claim: Claim): ModelRow {
     principal: _by,
     labels: _labels,
     terms: _terms,
+    turn: _turn,
+    group: _group,
     levels: _levels,
     members: _members,
     ...seen
@@ -383,8 +385,8 @@ function seenRate({ permits, perUs, burst, source }: EffectiveRate): ModelRate {
   return { permits, perUs, burst, source };
 }
 
-function seenQueueRules({ waitingMax, whenFull }: QueueRules): QueueRules {
-  return { waitingMax, whenFull };
+function seenQueueRules({ waitingMax, whenFull, shareBy }: QueueRules): QueueRules {
+  return { waitingMax, whenFull, shareBy };
 }
 
 /** The fields of an outcome that the model knows. */

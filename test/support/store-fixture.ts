@@ -178,6 +178,8 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     owner: "",
     principal: "",
     labels: {},
+    turn: null,
+    group: null,
     requestedAtUs: nowUs,
     waitUntilUs: null,
     terms: null,

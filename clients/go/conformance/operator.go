@@ -135,7 +135,18 @@ func queueRulesOf(rules *rowlock.QueueRules) any {
 	if rules == nil {
 		return nil
 	}
-	return object{"waitingMax": rules.WaitingMax, "whenFull": rules.WhenFull}
+	return queueRulesShown(*rules)
+}
+
+func queueRulesShown(rules rowlock.QueueRules) object {
+	shown := object{"whenFull": rules.WhenFull}
+	if rules.WaitingMax != 0 {
+		shown["waitingMax"] = rules.WaitingMax
+	}
+	if rules.ShareBy != "" {
+		shown["shareBy"] = rules.ShareBy
+	}
+	return shown
 }
 
 // queueRulesViewOf is null for no queue rules.
@@ -143,9 +154,8 @@ func queueRulesViewOf(view *rowlock.QueueRulesView) any {
 	if view == nil {
 		return nil
 	}
-	shown := object{
-		"waitingMax": view.WaitingMax, "whenFull": view.WhenFull, "source": view.Source, "reason": view.Reason,
-	}
+	shown := queueRulesShown(view.QueueRules)
+	shown["source"], shown["reason"] = view.Source, view.Reason
 	if view.Pattern != "" {
 		shown["pattern"] = view.Pattern
 	}

@@ -21,12 +21,19 @@ const (
 	EndLongestWaiting WhenFull = "end longest waiting"
 )
 
-// QueueRules say who may wait for a lock. Without them as many may wait as the server allows.
+// QueueRules say who may wait for a lock, and in which order. Without them as many may wait as the server allows, in order of
+// arrival.
 type QueueRules struct {
-	// WaitingMax is the most claims that wait, 1 to 1,000,000; never more than the server allows.
+	// WaitingMax is the most claims that wait, 1 to 1,000,000; never more than the server allows. 0: as many as the server
+	// allows; then ShareBy must be set.
 	WaitingMax uint32 `json:"waitingMax"`
 	// WhenFull is [Refuse] if it is empty.
 	WhenFull WhenFull `json:"whenFull"`
+	// ShareBy says between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as
+	// "label:tenant". Claims with the same principal, or the same value of the label, are a group. The next grant goes to the
+	// group that holds the fewest permits of the lock then, of several such to the one that has waited longest for its turn.
+	// Empty: the order is that of arrival. It does not go with [EndLongestWaiting].
+	ShareBy string `json:"shareBy"`
 }
 
 // QueueRulesView are the queue rules of a lock, and where they come from.
@@ -81,7 +88,7 @@ func (r QueueRules) proto() *rowlockv1.QueueRules {
 	if r.WhenFull == EndLongestWaiting {
 		whenFull = rowlockv1.WhenFull_WHEN_FULL_END_LONGEST_WAITING
 	}
-	return &rowlockv1.QueueRules{WaitingMax: r.WaitingMax, WhenFull: whenFull}
+	return &rowlockv1.QueueRules{WaitingMax: r.WaitingMax, WhenFull: whenFull, ShareBy: r.ShareBy}
 }
 
 // queueRulesOf is nil for no queue rules.
@@ -93,7 +100,7 @@ func queueRulesOf(rules *rowlockv1.QueueRules) *QueueRules {
 	if rules.GetWhenFull() == rowlockv1.WhenFull_WHEN_FULL_END_LONGEST_WAITING {
 		whenFull = EndLongestWaiting
 	}
-	return &QueueRules{WaitingMax: rules.GetWaitingMax(), WhenFull: whenFull}
+	return &QueueRules{WaitingMax: rules.GetWaitingMax(), WhenFull: whenFull, ShareBy: rules.GetShareBy()}
 }
 
 // queueRulesViewOf is nil for no queue rules.

@@ -43,6 +43,31 @@ func TestQueueRulesAreSetShownAndRemoved(t *testing.T) {
 	}
 }
 
+func TestFairSharesAreSetAndShown(t *testing.T) {
+	t.Parallel()
+	client, _, _ := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})
+	target := rowlock.ForName(nameOf(t))
+	for _, rules := range []rowlock.QueueRules{
+		{ShareBy: "principal", WhenFull: rowlock.Refuse},
+		{ShareBy: "label:tenant", WhenFull: rowlock.Refuse, WaitingMax: 5},
+	} {
+		set, err := client.SetQueueRules(background, target, rules)
+		if err != nil || *set.QueueRules != rules {
+			t.Fatalf("%+v %v", set, err)
+		}
+		if view := look(t, client, nameOf(t)); view.QueueRules.QueueRules != rules {
+			t.Errorf("%+v", view.QueueRules)
+		}
+		if settings := all(t, client.ListLimits(background, nameOf(t))); len(settings) != 1 || *settings[0].QueueRules != rules {
+			t.Errorf("%+v", settings)
+		}
+		changes := all(t, client.ListChanges(background, rowlock.ListChangesOptions{LockName: nameOf(t)}))
+		if *changes[0].Limit.QueueRulesTo != rules {
+			t.Errorf("%+v", changes[0].Limit)
+		}
+	}
+}
+
 func TestTheNewestWins(t *testing.T) {
 	t.Parallel()
 	client, _, _ := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})

@@ -113,7 +113,7 @@ const (
 	// room for this request, and belongs to another principal, whose wait the caller may not end.
 	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
 	// The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
-	// locks of which one has queue rules that end the longest waiting: a wait cannot help.
+	// locks of which one has queue rules by which the order is not that of arrival: a wait cannot help.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
 	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
 	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 6
@@ -878,7 +878,9 @@ type Ticket struct {
 	TicketId string `protobuf:"bytes,1,opt,name=ticket_id,json=ticketId,proto3" json:"ticket_id,omitempty"`
 	// The lock.
 	LockName string `protobuf:"bytes,2,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
-	// The number of waiters before this one. The server grants strictly in this order.
+	// The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+	// QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+	// it if all groups held as much, which changes with what each holds and with others that come.
 	Ahead uint32 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"`
 	// Permits that the waiters before this one ask for. A reader or writer counts as 1.
 	PermitsAhead uint64 `protobuf:"varint,4,opt,name=permits_ahead,json=permitsAhead,proto3" json:"permits_ahead,omitempty"`
@@ -3054,16 +3056,26 @@ func (x *RateInForce) GetAvailable() uint32 {
 	return 0
 }
 
-// Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
-// allows (its setting queue_max), in order of arrival.
+// Who may wait for a lock, and in which order, set beside its limit and its rate, and as a whole. Without queue rules as many may
+// wait as the server allows (its setting queue_max), in order of arrival.
 type QueueRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
 	// claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-	// requests come.
+	// requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
 	WaitingMax uint32 `protobuf:"varint,1,opt,name=waiting_max,json=waitingMax,proto3" json:"waiting_max,omitempty"`
 	// What becomes of a request that comes when so many wait.
-	WhenFull      WhenFull `protobuf:"varint,2,opt,name=when_full,json=whenFull,proto3,enum=rowlock.v1.WhenFull" json:"when_full,omitempty"`
+	WhenFull WhenFull `protobuf:"varint,2,opt,name=when_full,json=whenFull,proto3,enum=rowlock.v1.WhenFull" json:"when_full,omitempty"`
+	// Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+	// order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+	// label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+	// (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+	// that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+	// the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+	// As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+	// for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+	// does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+	ShareBy       string `protobuf:"bytes,3,opt,name=share_by,json=shareBy,proto3" json:"share_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3110,6 +3122,13 @@ func (x *QueueRules) GetWhenFull() WhenFull {
 		return x.WhenFull
 	}
 	return WhenFull_WHEN_FULL_UNSPECIFIED
+}
+
+func (x *QueueRules) GetShareBy() string {
+	if x != nil {
+		return x.ShareBy
+	}
+	return ""
 }
 
 // The queue rules of a lock, and where they come from.
@@ -3828,12 +3847,13 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
-	"\tavailable\x18\x06 \x01(\rR\tavailable\"`\n" +
+	"\tavailable\x18\x06 \x01(\rR\tavailable\"{\n" +
 	"\n" +
 	"QueueRules\x12\x1f\n" +
 	"\vwaiting_max\x18\x01 \x01(\rR\n" +
 	"waitingMax\x121\n" +
-	"\twhen_full\x18\x02 \x01(\x0e2\x14.rowlock.v1.WhenFullR\bwhenFull\"\xbe\x01\n" +
+	"\twhen_full\x18\x02 \x01(\x0e2\x14.rowlock.v1.WhenFullR\bwhenFull\x12\x19\n" +
+	"\bshare_by\x18\x03 \x01(\tR\ashareBy\"\xbe\x01\n" +
 	"\x11QueueRulesInForce\x12,\n" +
 	"\x05rules\x18\x01 \x01(\v2\x16.rowlock.v1.QueueRulesR\x05rules\x12/\n" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { WAITING_MAX_MAX } from "../../../server/core/bounds.ts";
-import type { TypedQueueRules } from "./typed-queue-rules.ts";
+import { mayLeaveOutBound, type Order, type TypedQueueRules } from "./typed-queue-rules.ts";
 
 interface QueueRulesFieldsProps {
   /** null: no queue rules are to be written. */
@@ -24,21 +24,35 @@ export function QueueRulesFields({ typed, onType, children }: QueueRulesFieldsPr
               type="number"
               min={1}
               max={WAITING_MAX_MAX}
-              required
+              required={!mayLeaveOutBound(typed.order)}
+              placeholder="as the server allows"
               value={typed.waitingMax}
               onInput={(event) => onType({ ...typed, waitingMax: event.currentTarget.value })}
             />
           </label>
           <label>
-            When as many wait
+            Order
             <select
-              value={typed.newestWins ? "newest" : "refuse"}
-              onChange={(event) => onType({ ...typed, newestWins: event.currentTarget.value === "newest" })}
+              value={typed.order}
+              onChange={(event) => onType({ ...typed, order: event.currentTarget.value as Order })}
             >
-              <option value="refuse">the newest is refused</option>
-              <option value="newest">the longest waiting ends</option>
+              <option value="arrival">of arrival; when full, the newest is refused</option>
+              <option value="newest">the newest wins: when full, the longest waiting ends</option>
+              <option value="principal">fair shares, by principal</option>
+              <option value="label">fair shares, by a label</option>
             </select>
           </label>
+          {typed.order === "label" ? (
+            <label>
+              Label
+              <input
+                required
+                placeholder="tenant"
+                value={typed.label}
+                onInput={(event) => onType({ ...typed, label: event.currentTarget.value })}
+              />
+            </label>
+          ) : null}
         </>
       ) : null}
     </div>

@@ -145,10 +145,14 @@ export function spanOf({ per = "0s" }: RateJson): { readonly count: number; read
   return { count: seconds / length, unit };
 }
 
-/** `at most 1 waits, and the newest wins` */
-export function queueRulesWords({ waitingMax = 0, whenFull }: QueueRulesJson): string {
-  const most = `at most ${waitingMax.toLocaleString("en")} ${waitingMax === 1 ? "waits" : "wait"}`;
-  return whenFull === "WHEN_FULL_END_LONGEST_WAITING" ? `${most}, and the newest wins` : most;
+/** `at most 1 waits, and the newest wins`, or `shares are fair, by label tenant` */
+export function queueRulesWords({ waitingMax = 0, whenFull, shareBy = "" }: QueueRulesJson): string {
+  const parts: string[] = [];
+  if (waitingMax > 0)
+    parts.push(`at most ${waitingMax.toLocaleString("en")} ${waitingMax === 1 ? "waits" : "wait"}`);
+  if (whenFull === "WHEN_FULL_END_LONGEST_WAITING") parts.push("the newest wins");
+  if (shareBy !== "") parts.push(`shares are fair, by ${shareBy.replace("label:", "label ")}`);
+  return parts.join(", and ");
 }
 
 /** How many of the patterns before each one are over it. In byte order, all that are stand before it. */

@@ -113,7 +113,8 @@ def rate_view_json(view: RateView | None) -> dict[str, Any]:
 
 
 def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
-    return {"waitingMax": rules.waiting_max, "whenFull": rules.when_full}
+    shown = {"waitingMax": rules.waiting_max, "whenFull": rules.when_full, "shareBy": rules.share_by}
+    return {key: value for key, value in shown.items() if value is not None}
 
 
 def _queue_rules_view_json(view: QueueRulesView | None) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def rate_of(rate: dict[str, Any]) -> Rate:
 
 
 def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
-    return QueueRules(rules["waitingMax"], rules.get("whenFull", "refuse"))
+    return QueueRules(rules.get("waitingMax"), rules.get("whenFull", "refuse"), rules.get("shareBy"))
 
 
 def capture_options(command: Command) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from test_aio import waiting
 import rowlock
 import rowlock.aio
 from rowlock import LimitChange, LockRefused, QueueRules, Reason
+from rowlock.queue_rules import queue_rules_of
+from rowlock.v1 import lock_pb2
 
 _NEWEST = QueueRules(1, "end longest waiting")
 
@@ -39,6 +41,18 @@ def test_queue_rules_are_set_shown_and_removed_beside_the_limit(client: rowlock.
     assert client.set_queue_rules(None, name=name, if_version=in_force.version).queue_rules is None
     change = next(client.list_changes(name=name))
     assert change.what == LimitChange(3, 3, queue_rules_before=_NEWEST)
+
+
+@pytest.mark.parametrize("rules", [QueueRules(share_by="principal"), QueueRules(5, share_by="label:tenant")])
+def test_fair_shares_are_set_and_shown(client: rowlock.Client, name: str, rules: QueueRules) -> None:
+    assert client.set_queue_rules(rules, name=name).queue_rules == rules
+    shown = client.get_lock(name).queue_rules
+    assert shown is not None
+    assert shown.rules == rules
+    assert [each.queue_rules for each in client.list_limits(name)] == [rules]
+    change = next(client.list_changes(name=name)).what
+    assert isinstance(change, LimitChange)
+    assert change.queue_rules_after == rules
 
 
 def test_the_newest_wins(client: rowlock.Client, name: str) -> None:
@@ -104,3 +118,16 @@ def test_wrong_rules_are_refused_before_they_are_sent() -> None:
         QueueRules(0)
     with pytest.raises(rowlock.OptionError, match="when_full"):
         QueueRules(1, "newest")  # type: ignore[arg-type]
+    with pytest.raises(rowlock.OptionError, match="waiting_max: set it, or share_by"):
+        QueueRules()
+    with pytest.raises(rowlock.OptionError, match="share_by: it does not go with"):
+        QueueRules(1, "end longest waiting", "principal")
+    for share_by in ("", "label:", "tenant"):
+        with pytest.raises(rowlock.OptionError, match='must be "principal", or "label:"'):
+            QueueRules(1, share_by=share_by)
+
+
+def test_rules_that_only_a_newer_server_allows_are_shown() -> None:
+    plain = queue_rules_of(lock_pb2.QueueRules(share_by="something new"))
+    assert (plain.waiting_max, plain.when_full, plain.share_by) == (None, "refuse", "something new")
+    assert queue_rules_of(lock_pb2.QueueRules()).waiting_max is None

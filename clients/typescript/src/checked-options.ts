@@ -90,10 +90,12 @@ const rate: Check = (value) => {
 };
 
 const queueRules: Check = (value) => {
-  const { waitingMax, whenFull = "refuse", ...more } = Object(value) as Record<string, unknown>;
-  const faults = [whole(1)(waitingMax), oneOf(...Object.keys(WHEN_FULL))(whenFull), ...Object.keys(more)];
+  const { waitingMax, whenFull = "refuse", shareBy, ...more } = Object(value) as Record<string, unknown>;
+  const faults = [oneOf(...Object.keys(WHEN_FULL))(whenFull), ...Object.keys(more)];
+  if (waitingMax !== undefined || shareBy === undefined) faults.push(whole(1)(waitingMax));
+  if (shareBy !== undefined) faults.push(text(shareBy));
   if (faults.every((fault) => fault === undefined)) return undefined;
-  return 'must be { waitingMax } or { waitingMax, whenFull }, with whenFull "refuse" or "end longest waiting"';
+  return 'must be { waitingMax }, { waitingMax, whenFull } or { shareBy }, with whenFull "refuse" or "end longest waiting"';
 };
 
 const wantedLocks: Check = (value) => {

@@ -11,7 +11,7 @@ import type {
 import { ClaimState, EndReason, ChangeKind as ProtoKind } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { EndName } from "./claim-end.ts";
-import { type QueueRules, queueRulesView } from "./queue-rules.ts";
+import { queueRulesView, type SetQueueRules } from "./queue-rules.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
@@ -88,8 +88,8 @@ export type ChangeView = ChangeFrame &
         readonly to?: number;
         readonly rateFrom?: Required<Rate>;
         readonly rateTo?: Required<Rate>;
-        readonly queueRulesFrom?: Required<QueueRules>;
-        readonly queueRulesTo?: Required<QueueRules>;
+        readonly queueRulesFrom?: SetQueueRules;
+        readonly queueRulesTo?: SetQueueRules;
       }
     | { readonly kind: "record"; readonly from?: RecordState; readonly to?: RecordState }
     | { readonly kind: "forced release"; readonly claim: ReleasedClaim }

@@ -40,7 +40,7 @@ export type {
   TlsOptions,
   Waiting,
 } from "./options.ts";
-export type { QueueRules, QueueRulesView, WhenFull } from "./queue-rules.ts";
+export type { QueueRules, QueueRulesView, SetQueueRules, WhenFull } from "./queue-rules.ts";
 export type { Rate, RateView, SpendOptions, Spent } from "./rates.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";

@@ -10,19 +10,31 @@ import {
 /** What becomes of a request that would wait, and finds as many waiting as may. */
 export type WhenFull = "refuse" | "end longest waiting";
 
-/** Who may wait for a lock. */
+/** Who may wait for a lock, and in which order. */
 export interface QueueRules {
-  /** The most claims that wait for it, 1 to 1,000,000; never more than the server allows. */
-  readonly waitingMax: number;
+  /**
+   * The most claims that wait for it, 1 to 1,000,000; never more than the server allows. Unset: as many as that; then `shareBy` says
+   * in which order.
+   */
+  readonly waitingMax?: number;
   /**
    * "refuse" (the default): the request is refused as QUEUE_FULL. "end longest waiting": the newest wins; the claim that has waited
    * longest ends as SUPERSEDED. To end the wait of another principal takes the right `supersede`.
    */
   readonly whenFull?: WhenFull;
+  /**
+   * Between whom shares are fair: "principal", or "label:" and a key, such as "label:tenant". The next grant goes to the group that
+   * holds the fewest permits, of several such to the one that has waited longest for its turn. Unset: in order of arrival. Not
+   * together with "end longest waiting".
+   */
+  readonly shareBy?: string;
 }
 
+/** Queue rules as the server has them. */
+export type SetQueueRules = QueueRules & { readonly whenFull: WhenFull };
+
 /** Queue rules in force, and which setting says so. */
-export interface QueueRulesView extends Required<QueueRules> {
+export interface QueueRulesView extends SetQueueRules {
   readonly source: "pattern" | "name";
   /** "" if the caller may not see it. */
   readonly pattern?: string;
@@ -36,9 +48,13 @@ export const WHEN_FULL: Readonly<Record<WhenFull, ProtoWhenFull>> = {
   "end longest waiting": ProtoWhenFull.END_LONGEST_WAITING,
 };
 
-export function queueRulesView({ waitingMax, whenFull }: ProtoQueueRules): Required<QueueRules> {
+export function queueRulesView({ waitingMax, whenFull, shareBy }: ProtoQueueRules): SetQueueRules {
   const ends = whenFull === ProtoWhenFull.END_LONGEST_WAITING;
-  return { waitingMax, whenFull: ends ? "end longest waiting" : "refuse" };
+  return {
+    ...(waitingMax > 0 && { waitingMax }),
+    whenFull: ends ? "end longest waiting" : "refuse",
+    ...(shareBy !== "" && { shareBy }),
+  };
 }
 
 export function queueRulesInForceView(inForce: QueueRulesInForce): QueueRulesView {
@@ -51,6 +67,6 @@ export function queueRulesInForceView(inForce: QueueRulesInForce): QueueRulesVie
 }
 
 /** Returns the fields of a message. */
-export function queueRulesFields({ waitingMax, whenFull = "refuse" }: QueueRules) {
-  return { waitingMax, whenFull: WHEN_FULL[whenFull] };
+export function queueRulesFields({ waitingMax = 0, whenFull = "refuse", shareBy = "" }: QueueRules) {
+  return { waitingMax, whenFull: WHEN_FULL[whenFull], shareBy };
 }

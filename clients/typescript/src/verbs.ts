@@ -35,7 +35,7 @@ import {
   type WaitTarget,
   waitTargetOf,
 } from "./history.ts";
-import { type QueueRules, queueRulesFields, queueRulesView } from "./queue-rules.ts";
+import { type QueueRules, queueRulesFields, queueRulesView, type SetQueueRules } from "./queue-rules.ts";
 import { type Rate, rateFields, rateView } from "./rates.ts";
 import {
   changesOf,
@@ -95,7 +95,7 @@ export interface LimitInForce {
   /** The rate in force; unset: none. */
   readonly rate?: Required<Rate>;
   /** The queue rules in force; unset: none. */
-  readonly queueRules?: Required<QueueRules>;
+  readonly queueRules?: SetQueueRules;
   readonly version: bigint;
   readonly heldPermits: number;
   readonly waiterCount: number;

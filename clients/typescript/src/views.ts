@@ -7,10 +7,10 @@ import { type ClaimedLockView, claimedLockView } from "./also.ts";
 import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { type Mode, modeOf } from "./mode.ts";
 import {
-  type QueueRules,
   type QueueRulesView,
   queueRulesInForceView,
   queueRulesView,
+  type SetQueueRules,
 } from "./queue-rules.ts";
 import { type Rate, type RateView, rateInForceView, rateView } from "./rates.ts";
 import { type RecordView, recordView } from "./records.ts";
@@ -123,7 +123,7 @@ export interface LimitSetting {
   /** Unset: this setting has no rate. */
   readonly rate?: Required<Rate>;
   /** Unset: this setting has no queue rules. */
-  readonly queueRules?: Required<QueueRules>;
+  readonly queueRules?: SetQueueRules;
   readonly version: bigint;
   readonly reason: string;
   /** What is used of a pool; unset for names and patterns. */

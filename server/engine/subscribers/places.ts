@@ -18,8 +18,9 @@ import { Loop } from "../loop.ts";
 import { permitsOf } from "../views/pool-views.ts";
 import { SharedRead } from "../views/reads.ts";
 import { type FollowedClaim, type Followers, rowsOf } from "./followers.ts";
+import { inOrderOfShares } from "./shared-order.ts";
 
-/** A queue as read; finds places by bisection. */
+/** A queue as read; finds places by bisection, if the order is that of arrival. */
 class Queue {
   readonly nowUs: number;
   readonly #lock: Counters | null;
@@ -28,6 +29,8 @@ class Queue {
   readonly #places: readonly QueuePlace[];
   /** Permits asked for by the waiters before the one with the same index. */
   readonly #permitsBefore: number[] = [];
+  /** By ticket number, where shares are fair; null: the places are in order of these. */
+  readonly #indexes: ReadonlyMap<bigint, number> | null;
 
   constructor({ nowUs, lock, places }: Awaited<ReturnType<Store["queue"]>>, rules: readonly LimitRule[]) {
     // A paused lock is not granted when the rate allows it.
@@ -37,9 +40,13 @@ class Queue {
     this.#lock = lock;
     const untilUs = lock?.rateUntilUs ?? 0;
     this.#rateWaitUs = rate && ((permits) => rateWaitUs(rate, untilUs, permits, nowUs));
-    this.#places = places;
+    const isShared = places.some(({ share }) => share !== undefined);
+    this.#places = isShared ? inOrderOfShares(places) : places;
+    this.#indexes = isShared
+      ? new Map(this.#places.map(({ ticketNumber }, index) => [ticketNumber, index]))
+      : null;
     let sum = 0;
-    for (const place of places) {
+    for (const place of this.#places) {
       this.#permitsBefore.push(sum);
       sum += place.permits;
     }
@@ -54,7 +61,8 @@ class Queue {
     return this.#lock !== null && this.#lock.entering > 0 ? this.#lock.name : null;
   }
 
-  placeOf(ticketNumber: bigint): Place | null {
+  #indexOf(ticketNumber: bigint): number {
+    if (this.#indexes) return this.#indexes.get(ticketNumber) ?? this.#places.length;
     let low = 0;
     let high = this.#places.length;
     while (low < high) {
@@ -62,13 +70,18 @@ class Queue {
       if ((this.#places[middle] as QueuePlace).ticketNumber < ticketNumber) low = middle + 1;
       else high = middle;
     }
-    if (this.#places[low]?.ticketNumber !== ticketNumber) return null;
-    const permitsAhead = this.#permitsBefore[low] as number;
-    const place = { ahead: low, permitsAhead, queueLength: this.#places.length };
+    return low;
+  }
+
+  placeOf(ticketNumber: bigint): Place | null {
+    const index = this.#indexOf(ticketNumber);
+    if (this.#places[index]?.ticketNumber !== ticketNumber) return null;
+    const permitsAhead = this.#permitsBefore[index] as number;
+    const place = { ahead: index, permitsAhead, queueLength: this.#places.length };
     if (!this.#rateWaitUs) return place;
     return {
       ...place,
-      rateWaitUs: this.#rateWaitUs(permitsAhead + (this.#places[low] as QueuePlace).permits),
+      rateWaitUs: this.#rateWaitUs(permitsAhead + (this.#places[index] as QueuePlace).permits),
     };
   }
 }

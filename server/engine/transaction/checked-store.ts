@@ -138,8 +138,9 @@ export class CheckedStore {
     if (epoch > this.#highestEpoch) this.#highestEpoch = epoch;
     // A lower epoch was committed before another transaction saw the next one.
     if (epoch === this.#highestEpoch) {
-      for (const { id, lastToken } of locks) {
+      for (const { id, lastToken, sharedBy } of locks) {
         const known = this.#locks.get(id);
+        known.hasShares = Boolean(sharedBy);
         known.lastToken = lastToken;
         known.epoch = epoch;
       }

@@ -25,6 +25,8 @@ export class LockEntry implements Linked<LockEntry> {
   /** The token given last, as far as this server knows, and the epoch of the database in which it was given. */
   lastToken = 0n;
   epoch = 0n;
+  /** Whether its shares are fair, as far as this server knows. */
+  hasShares = false;
   /** Commands whose transaction has not begun: first the urgent ones. */
   queued: Ask[] = [];
   /** null: all commands that were taken from the queue have their answers. */

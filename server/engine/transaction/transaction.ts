@@ -17,6 +17,7 @@ import {
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import { poolPrefix, RowsNeeded } from "../../core/pools.ts";
+import { groupOf } from "../../core/queue-rules.ts";
 import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import {
@@ -26,6 +27,7 @@ import {
   type LoadPlan,
   type Store,
   StoreError,
+  WHOLE_QUEUE,
   type Writes,
 } from "../../storage/store.ts";
 import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
@@ -125,13 +127,17 @@ export interface Needed {
   readonly pools: ReadonlySet<bigint>;
   /** By their texts. */
   readonly claims: ReadonlyMap<string, ClaimKey>;
+  /** Locks whose queues it reads to their ends; unset: none. */
+  readonly wholeQueues?: ReadonlySet<bigint> | undefined;
 }
 
 export interface Deciding {
   readonly policy: Policy;
   readonly store: Pick<Store, "transact">;
   readonly observer: EngineObserver;
-  readonly locks: { known(lockId: bigint): { readonly name: string | null } | undefined };
+  readonly locks: {
+    known(lockId: bigint): { readonly name: string | null; readonly hasShares: boolean } | undefined;
+  };
   readonly pools: Pick<PoolsOverNames, "over" | "learn">;
   readonly sets: Pick<SetMembers, "membersOf" | "learn" | "missed">;
   /** A lock with followers here probably has a queue. */
@@ -147,6 +153,7 @@ export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Decidi
   const { store, policy, observer, followers, background, isTraced, locks, pools, sets } = by;
   const expected: Expected = {
     hasQueue: (lockId) => followers.follows(lockId),
+    hasShares: (lockId) => locks.known(lockId)?.hasShares ?? false,
     nameOf: (lockId) => locks.known(lockId)?.name ?? null,
     poolsOver: (name) => pools.over(name),
     membersOf: (claim) => sets.membersOf(claim),
@@ -190,9 +197,12 @@ export function withNeeded(known: Needed | undefined, missed: RowsNeeded): Neede
   const pools = new Set([...(known?.pools ?? []), ...missed.pools]);
   const claims = new Map(known?.claims);
   for (const key of missed.sets.flat()) claims.set(keyText(key), key);
-  if (pools.size === (known?.pools.size ?? 0) && claims.size === (known?.claims.size ?? 0))
+  const wholeQueues = new Set([...(known?.wholeQueues ?? []), ...missed.wholeQueues]);
+  const sizes = [pools.size, claims.size, wholeQueues.size];
+  const knownSizes = [known?.pools.size, known?.claims.size, known?.wholeQueues?.size];
+  if (sizes.every((size, at) => size === (knownSizes[at] ?? 0)))
     throw new Error("A decision needs rows that the store did not read.");
-  return { pools, claims };
+  return { pools, claims, wholeQueues };
 }
 
 /**
@@ -227,6 +237,8 @@ type PlannedLock = LoadPlan["locks"][number];
 /** What this server expects of a lock before it reads it. */
 export interface Expected {
   hasQueue(lockId: bigint): boolean;
+  /** Whether its shares are fair. */
+  hasShares(lockId: bigint): boolean;
   /** null: unknown. */
   nameOf(lockId: bigint): string | null;
   /** Narrow to wide. */
@@ -331,9 +343,14 @@ export class Attempt {
           expected.membersOf(command.ref)?.forEach(want);
         } else if (command.verb === "advance") claims.push(...(command.claims ?? []));
       }
-      const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
+      const heads = needed?.wholeQueues?.has(lockId)
+        ? WHOLE_QUEUE
+        : Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
+      if (needed?.wholeQueues?.has(lockId) && !holdersOf.includes(lockId)) holdersOf.push(lockId);
       const byRequest = requestIds.length > requestIdsBefore;
-      locks.push({ id: lockId, heads, likelyQueue: expected.hasQueue(lockId), anywhereInQueue, byRequest });
+      const likelyQueue = expected.hasQueue(lockId);
+      const hasShares = likelyQueue && expected.hasShares(lockId);
+      locks.push({ id: lockId, heads, likelyQueue, hasShares, anywhereInQueue, byRequest });
     });
     for (const id of further) {
       const over = needsPools ? expected.poolsOver(expected.nameOf(id)) : [];
@@ -341,9 +358,21 @@ export class Attempt {
       locks.push({ id, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: expected.hasQueue(id) });
     }
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));
-    const plan = { impatient, locks, claims, requestIds, holdersOf };
+    const plan = { impatient, locks, claims, requestIds, holdersOf, joining: this.#joining };
     return pools ? { ...plan, pools: inOrderOfIds(pools) } : plan;
   }
+
+  /** The groups of those who ask for a lock whose shares are fair. Made once, and not for each plan. */
+  readonly #joining = (lock: Lock): readonly string[] => {
+    const { sharedBy } = lock;
+    if (!sharedBy) return [];
+    const asked = this.#asked.get(lock.id) ?? [];
+    return asked.flatMap(({ command }) =>
+      command.verb === "acquire"
+        ? [groupOf({ principal: command.caller?.principal ?? "", labels: command.labels }, sharedBy)]
+        : [],
+    );
+  };
 
   /** Decides about the rows read: all commands in the first round, then only what was left unfinished. */
   decide(loaded: Loaded): Writes {

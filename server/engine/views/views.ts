@@ -201,6 +201,7 @@ function unused(name: string): Lock {
     limit: null,
     rate: null,
     queueRules: null,
+    sharedBy: null,
     limitVersion: 0n,
     limitReason: "",
     rateUntilUs: 0,

@@ -78,7 +78,9 @@ export function* causesAt(at: LockBasis, nowUs: number): Generator<WaitCause, vo
   if (ahead === 0) return;
   const permitsAhead = place.permitsAhead + (isFull ? lock.enteringPermits : 0);
   const others = waitersAhead(at).filter((other) => isFull || !isEntering(other));
-  const first = others.slice(0, SHOWN_BY_REFUSAL_MAX);
+  // Where shares are fair, most of those that came before it may be granted after it.
+  const before = lock.sharedBy ? others.filter(({ turn }) => turn !== null) : others;
+  const first = before.slice(0, SHOWN_BY_REFUSAL_MAX);
   const { firstWaitsFor } = at;
   yield { kind: "queued", ahead, permitsAhead, first, ...(firstWaitsFor && { firstWaitsFor }) };
 }

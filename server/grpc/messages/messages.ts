@@ -326,8 +326,9 @@ const WHEN_FULL: Readonly<Record<WhenFull, pb.WhenFull>> = {
   end_longest_waiting: pb.WhenFull.END_LONGEST_WAITING,
 };
 
-export function queueRulesMessage({ waitingMax, whenFull }: QueueRules): pb.QueueRules {
-  return create(pb.QueueRulesSchema, { waitingMax, whenFull: WHEN_FULL[whenFull] });
+export function queueRulesMessage({ waitingMax, whenFull, shareBy }: QueueRules): pb.QueueRules {
+  const bounds = { waitingMax: waitingMax ?? 0, whenFull: WHEN_FULL[whenFull] };
+  return create(pb.QueueRulesSchema, { ...bounds, shareBy: shareBy ?? "" });
 }
 
 export function queueRulesInForceMessage(rules: EffectiveQueueRules): pb.QueueRulesInForce {

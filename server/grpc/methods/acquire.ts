@@ -7,7 +7,7 @@ import { FURTHER_LOCKS_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import { type Claim, type Mode, SPENDS, type WantedLock } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
-import { shownPlace } from "../authorize.ts";
+import { labelled, shownPlace } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
@@ -30,7 +30,7 @@ const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 export function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: AcquireCall): void {
   const wait = whenBusy === "wait" ? new Wait(context.engine, call) : null;
   try {
-    new OneAcquire(context, ask, call, wait).enter();
+    new OneAcquire(context, labelled(call, ask), call, wait).enter();
   } catch (error) {
     wait?.close();
     throw error;

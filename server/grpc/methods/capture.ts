@@ -6,6 +6,7 @@ import { isOwnName } from "../../core/lock.ts";
 import type { Captured, CaptureInput, CaptureTarget } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { isGivenUp } from "../../engine/faults.ts";
+import { labelled } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { durationMessage, leaseMessage } from "../messages/messages.ts";
@@ -13,7 +14,9 @@ import { asking, giveBackUnheard } from "./claims.ts";
 import { type Check, WAIT } from "./fields.ts";
 
 /** Answers without leases if there is nothing to take, within max_wait if that is set. */
-export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
+export async function capture({ engine }: MethodContext, asked: CheckedCapture, call: Call) {
+  const { maxWaitUs } = asked;
+  const ask = labelled(call, asked.ask);
   const captured =
     maxWaitUs === null
       ? await asking(call, { claims: ask.max, waiters: 0 }, () => engine.capture(ask, call))

@@ -5,6 +5,7 @@ import { WhenFull } from "#proto/rowlock/v1/lock_pb.js";
 import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   DELAY_US_MAX,
+  LABEL_KEY_BYTES_MAX,
   NAME_BYTES_MAX,
   PERMITS_MAX,
   POOL_BYTES_MAX,
@@ -13,7 +14,7 @@ import {
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
 import type { NewSettings } from "../../core/limit.ts";
 import { isDraining, totalHeld, waiterCount } from "../../core/lock.ts";
-import type { QueueRules } from "../../core/queue-rules.ts";
+import { type QueueRules, SHARE_BY_LABEL, SHARE_BY_PRINCIPAL } from "../../core/queue-rules.ts";
 import { backInUs, type Rate } from "../../core/rate.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -192,13 +193,30 @@ function checkQueueRules(
   check: Check,
 ): QueueRules | null | undefined {
   if (newQueueRules.case !== "queueRules") return newQueueRules.case === undefined ? undefined : null;
-  const { waitingMax, whenFull } = newQueueRules.value;
+  const { waitingMax, whenFull, shareBy } = newQueueRules.value;
   const ofQueue = check.within("queue_rules");
-  if (waitingMax < 1 || waitingMax > WAITING_MAX_MAX)
+  if ((waitingMax === 0 && shareBy === "") || waitingMax > WAITING_MAX_MAX)
     ofQueue.add("waiting_max", `is ${waitingMax}; use 1 to ${WAITING_MAX_MAX}`);
   const known = WHEN_FULL[whenFull];
   if (!known) ofQueue.add("when_full", `is ${whenFull}, which this server does not know`);
-  return { waitingMax, whenFull: known ?? "refuse" };
+  if (known === "end_longest_waiting" && shareBy !== "")
+    ofQueue.add("when_full", "ends the longest waiting, and share_by says who goes first: set one of them");
+  return {
+    waitingMax: waitingMax === 0 ? null : waitingMax,
+    whenFull: known ?? "refuse",
+    shareBy: shareBy === "" ? null : checkShareBy(shareBy, ofQueue),
+  };
+}
+
+function checkShareBy(shareBy: string, check: Check): string {
+  if (shareBy === SHARE_BY_PRINCIPAL) return shareBy;
+  const keyBytes = Buffer.byteLength(shareBy) - SHARE_BY_LABEL.length;
+  if (!shareBy.startsWith(SHARE_BY_LABEL) || keyBytes < 1 || keyBytes > LABEL_KEY_BYTES_MAX)
+    check.add(
+      "share_by",
+      `is not known; use "${SHARE_BY_PRINCIPAL}", or "${SHARE_BY_LABEL}" and the key of a label, 1 to ${LABEL_KEY_BYTES_MAX} bytes of UTF-8`,
+    );
+  return check.text(shareBy, SHARE_BY_LABEL.length + LABEL_KEY_BYTES_MAX, "share_by");
 }
 
 const WHEN_FULL: Readonly<Record<number, QueueRules["whenFull"]>> = {

@@ -8,7 +8,7 @@ import type { Place } from "../../core/command.ts";
 import type { AcquireInput } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
-import { shownPlace } from "../authorize.ts";
+import { labelled, shownPlace } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
@@ -24,7 +24,10 @@ type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"
 // Not async, and it calls no async function without need: a wait of hours keeps the frames of async functions in
 // memory.
 export function waitInQueue(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
-  return new QueueStream(context, request, call, send).run();
+  const { target } = request;
+  const asked =
+    target.kind === "ask" ? { ...request, target: { ...target, ask: labelled(call, target.ask) } } : request;
+  return new QueueStream(context, asked, call, send).run();
 }
 
 class QueueStream {

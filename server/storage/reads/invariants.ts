@@ -18,6 +18,7 @@ import {
   textOf,
 } from "../rows/from-rows.ts";
 import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
+import { GROUPS_FROM } from "../rows/shares.ts";
 import { MODES, prefixRange, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
@@ -51,7 +52,7 @@ const ROOM = "(CASE WHEN ttl = 0 THEN 0 ELSE permits END)";
 /** The guard rows of pools have no claims of their own. */
 const IS_POOL = `(l.name >= x'${POOLS.from.toString("hex")}' AND l.name < x'${POOLS.below.toString("hex")}')`;
 /** Whether a claim of LIVE has its own lock, and waits at a pool. Of one for several locks, only the lead's row shows the pool. */
-const ENTERS = `(state = 1 AND (pool_id IS NOT NULL OR (members IS NOT NULL AND place = ${HELD_PLACE})))`;
+const ENTERS = `(state = 1 AND (COALESCE(pool_id < ${GROUPS_FROM}, 0) = 1 OR (members IS NOT NULL AND place = ${HELD_PLACE})))`;
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
@@ -135,7 +136,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
               LAG(fencing_token) OVER (PARTITION BY lock_id ORDER BY ticket_number) AS token_before
             FROM ${LIVE} c WHERE state = 2 AND levels IS NULL) h
       JOIN rowlock_lock l ON l.id = h.lock_id
-      WHERE h.fencing_token < h.token_before`,
+      WHERE h.fencing_token < h.token_before AND l.shared_by IS NULL`,
     message: ([name, ticket, token, before]) =>
       `Claim ${ticket} of ${lockNamed(name)} was granted before an earlier claim: their fencing tokens are ` +
       `${token} and ${before}.`,
@@ -148,7 +149,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
               MAX(CASE WHEN state = 2 AND levels IS NULL THEN ticket_number END) AS last_holder
             FROM ${LIVE} live GROUP BY lock_id) c
       JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.last_holder > c.first_waiter`,
+      WHERE c.last_holder > c.first_waiter AND l.shared_by IS NULL`,
     message: ([name, waiter, holder]) =>
       `Claim ${holder} of ${lockNamed(name)} holds, although claim ${waiter} before it waits.`,
   },
@@ -188,9 +189,25 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "places",
     sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE c.members IS NULL AND c.place <> CASE WHEN c.state = 1 AND c.pool_id IS NULL THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
+      WHERE c.members IS NULL AND c.place <> CASE WHEN c.state = 1 AND COALESCE(c.pool_id < ${GROUPS_FROM}, 0) = 0 THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
     message: ([name, place, state, ticket]) =>
       `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 1 ? "waits" : "holds"}, but its place is ${place}.`,
+  },
+  {
+    check: "groups",
+    sql: `SELECT l.name, MIN(c.ticket_number) FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+      WHERE c.pool_id >= ${GROUPS_FROM} GROUP BY l.name, c.pool_id
+      HAVING COUNT(c.turn) <> 1 OR MIN(CASE WHEN c.turn IS NOT NULL THEN c.ticket_number END) <> MIN(c.ticket_number)`,
+    message: ([name, ticket]) =>
+      `Claim ${ticket} is the first waiter of its group at ${lockNamed(name)}, but is not the only one there with a turn.`,
+  },
+  {
+    check: "groups",
+    sql: `SELECT l.name, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+      WHERE c.state = 1 AND c.place > ${HELD_PLACE} AND l.shared_by IS NOT NULL
+        AND CASE WHEN l.shared_by = x'' THEN c.pool_id IS NOT NULL OR c.turn IS NOT NULL
+          WHEN c.members IS NULL THEN c.pool_id IS NULL ELSE c.turn IS NULL END`,
+    message: ([name, ticket]) => `Claim ${ticket} does not wait in the order that ${lockNamed(name)} has.`,
   },
   {
     check: "placement",

@@ -13,6 +13,7 @@ import {
 } from "../rows/columns.ts";
 import {
   bigintOf,
+  bigintOrNull,
   claimFromRow,
   claimKeyFromRow,
   countersFromRow,
@@ -34,7 +35,7 @@ const HOLDERS = `${CLAIMS} AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS = `${CLAIMS} AND ${WAITERS_IN_ORDER} LIMIT :max`;
 const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > :after AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn(":after")} AND ${WAITERS_IN_ORDER} LIMIT :max`;
-const QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
+const QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits, c.turn, c.pool_id FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = :lockId AND ${WAITERS_IN_ORDER}`;
 const POOL_QUEUE = `SELECT ${POOL_WAITER_LIST} FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
   WHERE c.pool_id = :lockId ORDER BY c.pool_rank`;
@@ -77,8 +78,7 @@ export function listings(on: Runner) {
     };
   };
   return {
-    queue: (lockId) =>
-      queueBy(QUEUE, lockId, (row) => ({ ...claimKeyFromRow(row), permits: Number(row[2]) })),
+    queue: (lockId) => queueBy(QUEUE, lockId, queuePlaceOf),
 
     poolQueue: (poolId) => queueBy(POOL_QUEUE, poolId, poolWaiterFromRow),
 
@@ -140,6 +140,13 @@ export function listings(on: Runner) {
       return view ?? null;
     },
   } satisfies Partial<Store>;
+}
+
+function queuePlaceOf(row: Row): QueuePlace {
+  const place = { ...claimKeyFromRow(row), permits: Number(row[2]) };
+  const turn = bigintOrNull(row[3]);
+  const groupId = bigintOrNull(row[4]);
+  return turn === null && groupId === null ? place : { ...place, share: { turn, groupId } };
 }
 
 /** In order, which a union does not keep. */

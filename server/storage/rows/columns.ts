@@ -35,6 +35,7 @@ export const LOCK_WRITTEN_COLUMNS = [
   "entering_permits",
   "counting",
   "queue_rules",
+  "shared_by",
 ] as const;
 
 /** The others of these. */
@@ -82,8 +83,8 @@ export const CLAIM_CHANGING_COLUMNS = [
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
-/** Where a claim stands in queues: in the one of its lock, and in the one of the pool at which it waits. Only for the indexes. */
-const PLACE_COLUMNS = ["place", "pool_id", "pool_rank"] as const;
+/** Where a claim stands in queues: in the one of its lock, and in that of its group there or of the pool at which it waits. */
+const PLACE_COLUMNS = ["place", "pool_id", "pool_rank", "turn"] as const;
 export const CLAIM_COLUMNS = ["lock_id", ...PLACE_COLUMNS, ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of rowlock_claim that a decision may change. */
 export const CLAIM_WRITTEN_COLUMNS = [...PLACE_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
@@ -104,10 +105,14 @@ export const HISTORY_COLUMNS = [
 const NO_END = END_COLUMNS.map(() => "NULL");
 
 /** What is read of a claim `c` in rowlock_claim. */
-export const CLAIM_LIST = [...CLAIM_READ_COLUMNS.map((column) => `c.${column}`), ...NO_END].join(", ");
+export const CLAIM_LIST = [...CLAIM_READ_COLUMNS.map((column) => `c.${column}`), ...NO_END, "c.turn"].join(
+  ", ",
+);
 
 /** What is read of the holder in a guard row `l`. */
-export const HOLDER_LIST = ["l.id", ...HOLDER_COLUMNS.map((column) => `l.${column}`), ...NO_END].join(", ");
+export const HOLDER_LIST = ["l.id", ...HOLDER_COLUMNS.map((column) => `l.${column}`), ...NO_END, "NULL"].join(
+  ", ",
+);
 
 /** Until when an ended claim `h` is kept. `kept_for` is in seconds. */
 const KEPT_UNTIL = "h.ended_at + h.kept_for * 1000000";
@@ -117,10 +122,11 @@ const HISTORY_VALUES: Readonly<Record<string, string>> = { state: "3", deadline:
 export const HISTORY_LIST = [
   ...CLAIM_READ_COLUMNS.map((column) => HISTORY_VALUES[column] ?? `h.${column}`),
   ...END_COLUMNS.map((column) => `h.${column}`),
+  "NULL",
 ].join(", ");
 
 /** The number of values in each of these three lists. */
-export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length;
+export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length + 1;
 
 /** What is read of a claim `c` that waits at a pool. */
 export const POOL_WAITER_LIST = `c.lock_id, c.ticket_number, c.pool_rank, c.permits, c.ttl,

@@ -43,7 +43,8 @@ export function countersFromRow(row: Row): Counters {
     enteringPermits: Number(row[23]),
     counting: bigintOrNull(row[24]),
     queueRules: queueRulesFrom(row[25]),
-    firstHolder: bigintOrNull(row[26]),
+    sharedBy: row[26] == null ? null : textOf(row[26]),
+    firstHolder: bigintOrNull(row[27]),
   };
 }
 
@@ -110,6 +111,8 @@ export function claimFromRow(row: Row): Claim {
     requestedAtUs: Number(row[10]),
     waitUntilUs: numberOrNull(row[11]),
     state: wordOf(STATES, row[12]),
+    turn: bigintOrNull(row[25]),
+    group: null,
     ttlUs: numberOrNull(row[13]),
     deadlineUs: numberOrNull(row[14]),
     // 0 means absent (NOTHING in values.ts).

@@ -19,6 +19,7 @@ import type { LimitRule } from "../../core/limit.ts";
 import { freeSinceUs, type LastRun, type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
 import { type QueueRules, queueRulesText, sameQueueRules } from "../../core/queue-rules.ts";
 import { type Rate, sameRate } from "../../core/rate.ts";
+import { groupId } from "./shares.ts";
 
 export type Value = number | bigint | Buffer | null;
 
@@ -116,6 +117,7 @@ export function seldomValues(lock: Lock): Value[] {
     lock.enteringPermits,
     lock.counting,
     queueRulesValue(lock.queueRules),
+    lock.sharedBy === null ? null : bytesOf(lock.sharedBy),
   ];
 }
 
@@ -150,6 +152,7 @@ export function sameSeldom(a: Lock, b: Lock): boolean {
     a.enteringPermits === b.enteringPermits &&
     a.counting === b.counting &&
     sameQueueRules(a.queueRules, b.queueRules) &&
+    a.sharedBy === b.sharedBy &&
     sameRate(a.rate, b.rate)
   );
 }
@@ -220,12 +223,16 @@ export function writtenClaimValues(claim: Claim): Value[] {
   return [...placeValues(claim), ...changingClaimValues(claim)];
 }
 
-const AT_NO_POOL: readonly Value[] = [null, null];
+const NOWHERE: readonly Value[] = [null, null];
 
 function placeValues(claim: Claim): Value[] {
   const waits = claim.state === "waiting" && claim.levels !== null && isLead(claim);
   const at = waits && claim.levels?.find(({ state }) => state === "waits");
-  return [placeOf(claim), ...(at ? [at.poolId, at.rank] : AT_NO_POOL)];
+  return [placeOf(claim), ...(at ? [at.poolId, at.rank] : placeInGroup(claim)), claim.turn];
+}
+
+function placeInGroup({ lockId, group, ticketNumber }: Claim): readonly Value[] {
+  return group === null ? NOWHERE : [groupId(lockId, group), ticketNumber];
 }
 
 function grantValues(claim: Claim): Value[] {

@@ -76,6 +76,10 @@ const SQL = {
   waiters: `${OF_LOCK} AND ${WAITERS_IN_ORDER} LIMIT ${GIVEN}`,
   pool_queue: `SELECT ${columns.POOL_WAITER_LIST} FROM rowlock_claim c INDEXED BY rowlock_claim_pool
     WHERE c.pool_id = ? ORDER BY c.pool_rank LIMIT ${GIVEN}`,
+  front: `SELECT ${columns.CLAIM_LIST} FROM rowlock_claim c INDEXED BY rowlock_claim_turn
+    WHERE c.lock_id = ? AND c.turn IS NOT NULL ORDER BY c.turn LIMIT ${GIVEN}`,
+  group_queue: `SELECT ${columns.CLAIM_LIST} FROM rowlock_claim c INDEXED BY rowlock_claim_pool
+    WHERE c.pool_id = ? ORDER BY c.pool_rank LIMIT ${GIVEN}`,
   due_claims: `${OF_LOCK} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
   live_claim_of_request: `${OF_LOCK} AND c.request_id = ?`,
   record: `SELECT ${columns.RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,

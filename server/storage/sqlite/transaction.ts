@@ -1,11 +1,12 @@
 // One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. The rows
 // that this process knows are current, as only it writes the file, so only others are read, and unknown request ids.
 
-import { DUE_MAX, FORCE_RELEASE_MAX, POOL_QUEUE_READ, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
+import { DUE_MAX, POOL_QUEUE_READ, QUEUE_HEAD_MAX, SHARE_HOLDERS_MAX } from "../../core/bounds.ts";
 import { type Claim, inOrder, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { PoolRows } from "../../core/rows.ts";
+import { groupAt } from "../../core/queue-rules.ts";
+import type { GroupRead, PoolRows, Queue } from "../../core/rows.ts";
 import { type Before, idsOf } from "../cached-locks.ts";
 import {
   boundOf,
@@ -21,6 +22,7 @@ import {
 } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { type Moves, movesOf, placesOf, withoutDeadlines } from "../rows/placement.ts";
+import { frontMax, groupId, groupRead, groupsToRead } from "../rows/shares.ts";
 import {
   asIs,
   bytesOf,
@@ -111,6 +113,7 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   let takenRequestIds: Set<string> | undefined;
   for (const id of newRequestIds) {
     const claim = claimByRequest(handle.statements, id);
+    if (claim) claim.group = groupAt(claim, rows.locks.get(claim.lockId)?.sharedBy ?? null);
     // A claim of another lock that is in memory, too: the decision must get it once.
     if (claim && before.claim(claim)) return null;
     if (claim?.requestId === id) claims.push(claim);
@@ -127,7 +130,9 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { atLeastUs } = clock;
   const guards = plannedGuards(handle, plan, atLeastUs);
   const claims = new Map<string, Claim>();
+  const sharedBy = new Map(guards.map(({ lock }) => [lock.id, lock.sharedBy]));
   const add = (claim: Claim) => {
+    claim.group = groupAt(claim, sharedBy.get(claim.lockId) ?? null);
     const key = keyText(claim);
     if (!claims.has(key)) claims.set(key, claim);
   };
@@ -154,6 +159,30 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   }
   for (const guard of guards)
     if (plan.holdersOf.includes(guard.lock.id)) holdersOf(statements, guard).forEach(add);
+  const queues = new Map(
+    guards
+      .filter(({ lock }) => lock.waiting > 0)
+      .map((guard): [bigint, Queue] => [guard.lock.id, queueHead(statements, guard)]),
+  );
+  let groups: Map<bigint, ReadonlyMap<string, GroupRead>> | undefined;
+  for (const guard of guards) {
+    const { lock } = guard;
+    const queue = queues.get(lock.id);
+    if (!queue || !lock.sharedBy) continue;
+    holdersOf(statements, guard).forEach(add);
+    const wanted = groupsToRead({
+      lock,
+      queue,
+      claims: [...claims.values()],
+      joining: plan.joining?.(lock) ?? [],
+      heads: guard.heads,
+    });
+    const read = [...wanted].map(([group, max]): [string, GroupRead] => [
+      group,
+      groupRead(claimsIn(lock, statements.all("group_queue", groupId(lock.id, group), max)), max),
+    ]);
+    groups = (groups ?? new Map()).set(lock.id, new Map(read));
+  }
   const pools = plannedPools(handle, plan, atLeastUs);
   // Copies, because the decision changes the locks.
   const before = new Map(guards.map(({ lock }) => [lock.id, { ...lock }]));
@@ -167,11 +196,8 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
     pools,
     claims: [...claims.values()],
     takenRequestIds: takenBy(plan.requestIds, owners),
-    queues: new Map(
-      guards
-        .filter(({ lock }) => lock.waiting > 0)
-        .map((guard) => [guard.lock.id, queueHead(statements, guard)]),
-    ),
+    queues,
+    groups,
   };
   return { loaded, before: { lock: (id) => before.get(id) } };
 }
@@ -294,12 +320,23 @@ function plannedGuard(handle: SqliteHandle, row: Row, heads: number, atUs: numbe
 
 function holdersOf(statements: SqliteStatements, { lock, holder }: PlannedGuard): Claim[] {
   if (holder && lock.holders === 1) return [holder];
-  const further = statements.all("holders", lock.id, FORCE_RELEASE_MAX).map(claimFromRow);
-  return inOrder(holder ? [holder, ...further] : further).slice(0, FORCE_RELEASE_MAX);
+  const further = statements.all("holders", lock.id, SHARE_HOLDERS_MAX).map(claimFromRow);
+  return inOrder(holder ? [holder, ...further] : further).slice(0, SHARE_HOLDERS_MAX);
 }
 
-function queueHead(statements: SqliteStatements, { lock, heads }: PlannedGuard) {
-  const head = statements.all("waiters", lock.id, heads).map(claimFromRow);
+function claimsIn({ sharedBy }: Lock, rows: readonly Row[]): Claim[] {
+  const claims = rows.map(claimFromRow);
+  if (sharedBy) for (const claim of claims) claim.group = groupAt(claim, sharedBy);
+  return claims;
+}
+
+function queueHead(statements: SqliteStatements, { lock, heads }: PlannedGuard): Queue {
+  if (lock.sharedBy && lock.waiting > heads) {
+    const max = frontMax(heads);
+    const front = claimsIn(lock, statements.all("front", lock.id, max));
+    return { head: front, complete: false, frontComplete: front.length < max };
+  }
+  const head = claimsIn(lock, statements.all("waiters", lock.id, heads));
   return { head, complete: head.length < heads || head.length >= lock.waiting };
 }
 

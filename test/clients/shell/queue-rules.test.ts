@@ -29,7 +29,18 @@ test.each<[string[], RegExp[]]>([
   [["--pool", "dep/*", "--waiting-max", "1"], [/for each name by itself: set them with --pattern/]],
   [["--pool", "dep/*", "--unset-queue-rules"], [/for each name by itself/]],
   [["--waiting-max", "1"], [/name the lock whose settings to change/]],
-  [["dep", "--reason", "x"], [/go with a change: add .*--waiting-max or --unset-queue-rules/]],
+  [["dep", "--share-by", "tenant"], [/--share-by "tenant" is no group: write principal, or label:/]],
+  [["dep", "--share-by", "label:"], [/is no group/]],
+  [
+    ["dep", "--share-by", "principal", "--waiting-max", "1", "--newest-wins", "--unset-queue-rules"],
+    [
+      /2 things are wrong/,
+      /--newest-wins and --share-by are two orders/,
+      /leave out --waiting-max and --share-by/,
+    ],
+  ],
+  [["--pool", "dep/*", "--share-by", "principal"], [/for each name by itself/]],
+  [["dep", "--reason", "x"], [/go with a change: add .*--waiting-max, --share-by or --unset-queue-rules/]],
   [
     ["dep", "4", "--unset", "--waiting-max", "0", "--burst", "0", "--unset-queue-rules"],
     [
@@ -90,6 +101,17 @@ describe("`rowlock limit`", () => {
       { newLimit: limit, newRate: NONE, newQueueRules: rules },
       { newLimit: NONE, newRate: { case: "rate" }, newQueueRules: rules },
       { target: { case: "pattern" }, newLimit: limit, newRate: { case: "rate" }, newQueueRules: rules },
+    ]);
+  });
+
+  test("sets fair shares, with a bound and without one", async () => {
+    const shared = { waitingMax: 0, whenFull: WhenFull.REFUSE, shareBy: "label:tenant" };
+    const { asked, ran } = setting([], shared);
+    expect((await ran("dep", "--share-by", "label:tenant")).out).toBe(line("fair shares by label tenant"));
+    await ran("dep", "--share-by", "principal", "--waiting-max", "2");
+    expect(asked.map(({ newQueueRules }) => newQueueRules.value)).toMatchObject([
+      shared,
+      { ...TWO, shareBy: "principal" },
     ]);
   });
 

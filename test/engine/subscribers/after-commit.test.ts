@@ -73,7 +73,13 @@ async function answered({ subscribers }: ReturnType<typeof scene>, ...commands: 
   const batch = new Attempt(asks, roomy, []);
   const transacting = store.transact(
     batch.plan(
-      { hasQueue: () => false, nameOf: () => null, poolsOver: () => [], membersOf: () => undefined },
+      {
+        hasQueue: () => false,
+        hasShares: () => false,
+        nameOf: () => null,
+        poolsOver: () => [],
+        membersOf: () => undefined,
+      },
       true,
     ),
     (loaded) => batch.decide(loaded),

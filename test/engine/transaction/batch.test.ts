@@ -32,6 +32,7 @@ const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
   batch.plan(
     {
       hasQueue: (lockId) => likely.includes(lockId),
+      hasShares: () => false,
       nameOf: () => null,
       poolsOver: () => [],
       membersOf: () => undefined,

@@ -46,6 +46,38 @@ describe.each(Object.entries(CARRIERS))("by %s", (carrier, Client) => {
     expect([none.version, none.queueRules]).toEqual([2n, undefined]);
   });
 
+  test("shares are set, shown and removed, with a bound and without one", async () => {
+    const name = `${carrier}/shared`;
+    const set = (value: object) =>
+      client.call("setLimit", { ...named(name), newQueueRules: { case: "queueRules", value } });
+    const alone = { waitingMax: 0, whenFull: WhenFull.REFUSE, shareBy: "principal" };
+    expect(await set({ shareBy: "principal" })).toMatchObject({ queueRules: alone });
+    const both = { waitingMax: 9, whenFull: WhenFull.REFUSE, shareBy: "label:tenant" };
+    expect(await set({ waitingMax: 9, shareBy: "label:tenant" })).toMatchObject({ queueRules: both });
+    expect(await client.shown(name)).toMatchObject({ queueRules: { rules: both } });
+    const { changes } = await client.call("listChanges", { locks: { case: "lockName", value: name } });
+    const value = { queueRulesFrom: alone, queueRulesTo: both };
+    expect(changes[0]?.what).toMatchObject({ case: "limit", value });
+  });
+
+  test.each([
+    ["tenant", "share_by"],
+    ["label:", "share_by"],
+    [`label:${"k".repeat(64)}`, "share_by"],
+  ])("shares by %j are refused", async (shareBy, field) => {
+    const value = { waitingMax: 1, shareBy };
+    const bad = client.call("setLimit", { ...named("x"), newQueueRules: { case: "queueRules", value } });
+    const fields = violationsIn((await bad.catch((error: unknown) => error)) as never);
+    expect(Object.keys(fields)).toEqual([`queue_rules.${field}`]);
+  });
+
+  test("of two orders one must be chosen", async () => {
+    const value = { ...NEWEST, shareBy: "principal" };
+    const bad = client.call("setLimit", { ...named("x"), newQueueRules: { case: "queueRules", value } });
+    const fields = violationsIn((await bad.catch((error: unknown) => error)) as never);
+    expect(fields).toMatchObject({ "queue_rules.when_full": expect.stringMatching(/set one of them/) });
+  });
+
   test("a wait that is superseded ends with that, and a repeat of its request is told so", async () => {
     const name = `${carrier}/newest`;
     await client.call("setLimit", {
@@ -98,6 +130,59 @@ rules:
       value: { reason: RefusalReason.QUEUE_FULL, queueRules: { rules: NEWEST } },
     });
     expect((refused.outcome.value as { message: string }).message).toContain("the right supersede");
+  } finally {
+    await tenants.stop();
+  }
+});
+
+test("the label by which a lock is shared is the one that the policy fixes, and no caller's word", async () => {
+  const policy = `
+rules:
+  - { who: "*", may: [read, use, operate], on: "*" }
+labels:
+  - { who: "token:acme-*", set: { tenant: acme } }
+  - { who: token:bolt, set: { tenant: bolt } }
+`;
+  const tenants = await startTenantsServer(policy, ["acme-1", "acme-2", "bolt", "guest"]);
+  try {
+    const [first, second, bolt, guest] = ["acme-1", "acme-2", "bolt", "guest"].map((who) =>
+      tenants.clientOf(who),
+    ) as [TestCalls, TestCalls, TestCalls, TestCalls];
+    const name = "gpu";
+    await first.call("setLimit", {
+      ...named(name),
+      newLimit: { case: "limit", value: 2 },
+      newQueueRules: { case: "queueRules", value: { shareBy: "label:tenant" } },
+    });
+    const held = await first.lease({ name });
+    await second.lease({ name });
+    const waits = [first, second, bolt].map((client) => client.call("acquire", { name, ...WAIT }));
+    for (let waiting = 0; waiting < 3; ) waiting = (await first.shown(name)).waiterCount;
+    const { waiters } = await first.shown(name);
+    const tenant = (of: string) => ({ labels: { tenant: of } });
+    expect(waiters).toMatchObject([tenant("acme"), tenant("acme"), tenant("bolt")]);
+    await first.call("release", { leaseId: held.leaseId });
+    expect((await waits[2])?.outcome.case).toBe("lease");
+    // Those of the other tenant wait on.
+    for (const wait of waits) wait.catch(() => {});
+    for (const client of [bolt, guest]) {
+      const chosen = client.call("acquire", { name, terms: { labels: { tenant: "acme" } } });
+      await expect(chosen).rejects.toMatchObject({
+        code: "PERMISSION_DENIED",
+        message: expect.stringMatching(/fixes labels: token:\w+ has .* for "tenant", so leave it out/),
+      });
+    }
+    const capture = guest.call("capture", {
+      from: { case: "names", value: { names: [name] } },
+      maxLeases: 1,
+      terms: { labels: { tenant: "acme" } },
+    });
+    await expect(capture).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+    const said = await bolt.call("acquire", {
+      name: "other",
+      terms: { labels: { tenant: "bolt", job: "7" } },
+    });
+    expect(said.outcome.case).toBe("lease");
   } finally {
     await tenants.stop();
   }

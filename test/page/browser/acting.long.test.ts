@@ -215,10 +215,22 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByLabel("The limit").selectOption("keep");
     await dialog.getByLabel("The queue rules").selectOption("set");
     await dialog.getByLabel("At most waiting").fill("3");
-    await dialog.getByLabel("When as many wait").selectOption("refuse");
+    await dialog.getByLabel("Order").selectOption("arrival");
     await dialog.getByLabel("Reason").fill("enough");
     await dialog.getByRole("button", { name: "Set the queue rules" }).click();
     await page.getByRole("row", { name: /etl\/\*.*at most 3 wait/ }).waitFor();
+
+    await page
+      .getByRole("row", { name: /etl\/\*/ })
+      .getByRole("button", { name: /^Change…/ })
+      .click();
+    await dialog.getByLabel("At most waiting").fill("");
+    await dialog.getByLabel("Order").selectOption("label");
+    expect(await dialog.getByRole("button", { name: "Set the queue rules" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Label").fill("tenant");
+    await dialog.getByLabel("Reason").fill("fair");
+    await dialog.getByRole("button", { name: "Set the queue rules" }).click();
+    await page.getByRole("row", { name: /etl\/\*.*shares are fair, by label tenant/ }).waitFor();
   });
 
   test("with the right makes a pool, sees who waits at it and where, changes it and removes it", async () => {

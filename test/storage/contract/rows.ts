@@ -167,6 +167,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         limit: null,
         rate: null,
         queueRules: null,
+        sharedBy: null,
         limitVersion: 0n,
         limitReason: "",
         rateUntilUs: 0,

@@ -465,7 +465,9 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
   lockName: string;
 
   /**
-   * The number of waiters before this one. The server grants strictly in this order.
+   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+   * it if all groups held as much, which changes with what each holds and with others that come.
    *
    * @generated from field: uint32 ahead = 3;
    */
@@ -546,7 +548,9 @@ export declare type TicketJson = {
   lockName?: string;
 
   /**
-   * The number of waiters before this one. The server grants strictly in this order.
+   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+   * it if all groups held as much, which changes with what each holds and with others that come.
    *
    * @generated from field: uint32 ahead = 3;
    */
@@ -2781,8 +2785,8 @@ export declare type RateInForceJson = {
 export declare const RateInForceSchema: GenMessage<RateInForce, {jsonType: RateInForceJson}>;
 
 /**
- * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
- * allows (its setting queue_max), in order of arrival.
+ * Who may wait for a lock, and in which order, set beside its limit and its rate, and as a whole. Without queue rules as many may
+ * wait as the server allows (its setting queue_max), in order of arrival.
  *
  * @generated from message rowlock.v1.QueueRules
  */
@@ -2790,7 +2794,7 @@ export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
   /**
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
    * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-   * requests come.
+   * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
    *
    * @generated from field: uint32 waiting_max = 1;
    */
@@ -2802,11 +2806,26 @@ export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
    * @generated from field: rowlock.v1.WhenFull when_full = 2;
    */
   whenFull: WhenFull;
+
+  /**
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   *
+   * @generated from field: string share_by = 3;
+   */
+  shareBy: string;
 };
 
 /**
- * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
- * allows (its setting queue_max), in order of arrival.
+ * Who may wait for a lock, and in which order, set beside its limit and its rate, and as a whole. Without queue rules as many may
+ * wait as the server allows (its setting queue_max), in order of arrival.
  *
  * @generated from message rowlock.v1.QueueRules
  */
@@ -2814,7 +2833,7 @@ export declare type QueueRulesJson = {
   /**
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
    * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-   * requests come.
+   * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
    *
    * @generated from field: uint32 waiting_max = 1;
    */
@@ -2826,6 +2845,21 @@ export declare type QueueRulesJson = {
    * @generated from field: rowlock.v1.WhenFull when_full = 2;
    */
   whenFull?: WhenFullJson;
+
+  /**
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   *
+   * @generated from field: string share_by = 3;
+   */
+  shareBy?: string;
 };
 
 /**
@@ -3523,7 +3557,7 @@ export enum RefusalReason {
 
   /**
    * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
-   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
+   * locks of which one has queue rules by which the order is not that of arrival: a wait cannot help.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */

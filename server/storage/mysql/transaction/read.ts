@@ -6,15 +6,16 @@
 
 import {
   DUE_MAX,
-  FORCE_RELEASE_MAX,
   POOL_QUEUE_READ,
   partsOf,
   QUEUE_HEAD_MAX,
+  SHARE_HOLDERS_MAX,
 } from "../../../core/bounds.ts";
-import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
+import { type Claim, type ClaimKey, inOrder, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { PoolRows, PoolWaiter } from "../../../core/rows.ts";
+import { groupAt } from "../../../core/queue-rules.ts";
+import type { GroupRead, PoolRows, PoolWaiter, Queue } from "../../../core/rows.ts";
 import type { Before } from "../../cached-locks.ts";
 import {
   CLAIM_LIST,
@@ -36,6 +37,7 @@ import {
   recordsOf,
 } from "../../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
+import { frontMax, groupId, groupRead, groupsToRead } from "../../rows/shares.ts";
 import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan } from "../../store.ts";
@@ -76,6 +78,8 @@ const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_fr
 // Branches of one statement, because the driver spends more on each result than the database on each branch. The last two
 // columns say whether the row was read as part of a queue, and by which key of a request id.
 const PART_OF_HEAD = 1;
+const PART_OF_FRONT = 2;
+const PART_OF_GROUP = 3;
 const CLAIMS = `SELECT ${CLAIM_LIST}, 0, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
 const listsWith = (key: string) => ({
   holder: `${HOLDER_LIST}, 0, ${key}`,
@@ -85,9 +89,13 @@ const listsWith = (key: string) => ({
 const LISTS = listsWith("NULL");
 const LISTS_BY_REQUEST = listsWith("r.request_key");
 const BY_SERVER_MADE_REQUEST = `(${CLAIMS} c.lock_id IN (?) AND c.request_id IN (?))`;
-const HOLDERS = `(${CLAIMS} c.lock_id = ? AND ${HOLDERS_IN_ORDER} LIMIT ${FORCE_RELEASE_MAX})`;
+const HOLDERS = `(${CLAIMS} c.lock_id = ? AND ${HOLDERS_IN_ORDER} LIMIT ${SHARE_HOLDERS_MAX})`;
 const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD}, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER} LIMIT ?)`;
+const FRONT = `(SELECT ${CLAIM_LIST}, ${PART_OF_FRONT}, NULL FROM rowlock_claim c FORCE INDEX (rowlock_claim_turn)
+  WHERE c.lock_id = ? AND c.turn >= 0 ORDER BY c.turn LIMIT ?)`;
+const GROUP_QUEUE = `(SELECT ${CLAIM_LIST}, ${PART_OF_GROUP}, NULL FROM rowlock_claim c FORCE INDEX (rowlock_claim_pool)
+  WHERE c.pool_id = ? ORDER BY c.pool_rank LIMIT ?)`;
 const DUE = `(${CLAIMS} c.lock_id = ? AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${DUE_MAX})`;
 
 // A transaction that changes a rule locks this row first, and its locks after that.
@@ -155,6 +163,8 @@ async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources:
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
   const { revision, limitRules } = await sources.rules.at(connection, bigintOf(rulesRevision));
   await readFurther(connection, plan, rows);
+  const queues = queuesOf(plan, rows);
+  const groups = await readGroups(connection, plan, rows, queues);
   return {
     loaded: {
       ...sources.clock.read(Number(now), askedUs, answeredUs),
@@ -167,7 +177,8 @@ async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources:
       pools: rows.pools,
       claims: rows.asked,
       takenRequestIds: takenBy(plan.requestIds, rows.owners),
-      queues: queuesOf(plan, rows),
+      queues,
+      groups,
     },
     before: rows,
     assumptions: null,
@@ -187,9 +198,16 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   if (serverMade.length > 0 && planned.size > 0)
     branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
   for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
-  for (const { id, heads, likelyQueue } of plan.locks)
+  for (const { id, heads, likelyQueue, hasShares } of plan.locks) {
     if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);
+    if (hasShares)
+      branches.push([FRONT, id, frontMax(heads)], ...(plan.holdersOf.includes(id) ? [] : [holdersIn(id)]));
+  }
   return branches;
+}
+
+function holdersIn(lockId: bigint): Branch {
+  return [HOLDERS, lockId];
 }
 
 /** Adds the branches in as few statements as possible; returns the indexes of their results. */
@@ -205,12 +223,17 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
 /** Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect. */
 async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
   const { locks, recorded, passed, nowUs } = rows;
-  const unread = plan.locks.filter(({ id, likelyQueue }) => !likelyQueue && locks.get(id)?.waiting);
-  if (unread.length === 0 && recorded.length === 0 && passed.length === 0) return;
+  const waitedFor = plan.locks.filter(({ id }) => locks.get(id)?.waiting);
+  const unread = waitedFor.filter(({ likelyQueue }) => !likelyQueue);
+  const shared = waitedFor.filter(({ id }) => locks.get(id)?.sharedBy);
+  for (const { id } of shared) rows.askHolder(id);
+  const unexpected = shared.filter(({ hasShares }) => !hasShares);
+  if (unread.length + recorded.length + passed.length + unexpected.length === 0) return;
   const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
   const places = addBranches(trip, [
     ...passed.map((id): Branch => [DUE, id, nowUs]),
     ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
+    ...unexpected.flatMap(({ id, heads }): Branch[] => [[FRONT, id, frontMax(heads)], holdersIn(id)]),
   ]);
   const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
   const results = await connection.run(trip);
@@ -218,14 +241,55 @@ async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRow
   if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
 }
 
+/** Reads the first waiters of the groups that a decision may need, of locks whose shares are fair. */
+async function readGroups(
+  connection: Connection,
+  plan: LoadPlan,
+  rows: ReadRows,
+  queues: ReadonlyMap<bigint, Queue>,
+): Promise<Loaded["groups"]> {
+  const reads = plan.locks.flatMap(({ id, heads }) => {
+    const lock = rows.locks.get(id);
+    const queue = queues.get(id);
+    if (!lock?.sharedBy || !queue) return [];
+    const joining = plan.joining?.(lock) ?? [];
+    return [{ id, wanted: groupsToRead({ lock, queue, claims: rows.asked, joining, heads }) }];
+  });
+  if (reads.length === 0) return undefined;
+  const branches = reads.flatMap(({ id, wanted }) =>
+    [...wanted].map(([group, max]): Branch => [GROUP_QUEUE, groupId(id, group), max]),
+  );
+  if (branches.length > 0) {
+    const trip = new Trip("load_groups");
+    const places = addBranches(trip, branches);
+    const results = await connection.run(trip);
+    for (const at of places) rows.takeClaims(rowsOf(results[at]));
+  }
+  return new Map(
+    reads.map(({ id, wanted }) => {
+      const read = [...wanted].map(([group, max]): [string, GroupRead] => [
+        group,
+        groupRead(rows.ofGroup(id, group), max),
+      ]);
+      return [id, new Map(read)];
+    }),
+  );
+}
+
 /** Returns the heads of all queues by lock, and whether each is the whole queue. */
 function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
-  const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
+  const queues = new Map<bigint, Queue>();
   for (const { id, heads } of plan.locks) {
-    const waiting = rows.locks.get(id)?.waiting ?? 0;
+    const { waiting = 0, sharedBy } = rows.locks.get(id) ?? {};
     if (waiting === 0) continue;
     const head = rows.heads.get(id) ?? [];
-    queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
+    const complete = head.length < heads || head.length >= waiting;
+    const front = rows.fronts.get(id) ?? [];
+    const isFront = sharedBy && !complete;
+    queues.set(
+      id,
+      isFront ? { head: front, complete, frontComplete: front.length < frontMax(heads) } : { head, complete },
+    );
   }
   return queues;
 }
@@ -236,6 +300,10 @@ class ReadRows implements Before {
   readonly pools = new Map<bigint, PoolRows | null>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
+  /** Those at the front of locks whose shares are fair. */
+  readonly fronts = new Map<bigint, Claim[]>();
+  /** Read as parts of the queues of their groups. */
+  readonly #inGroups = new Set<Claim>();
   /** The keys of request ids of the plan that belong to others. */
   readonly owners: KeyOwner[] = [];
   readonly recorded: bigint[] = [];
@@ -246,6 +314,8 @@ class ReadRows implements Before {
   readonly #locksBefore = new Map<bigint, Lock>();
   readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();
   readonly #asked = new Set<Claim>();
+  /** Those in guard rows. */
+  readonly #firstHolders = new Map<bigint, Claim>();
 
   /** `nowUs`: the database's clock; what has a deadline until then is due. */
   constructor(plan: LoadPlan, nowUs: number) {
@@ -271,6 +341,7 @@ class ReadRows implements Before {
       const holder = holderFromRow(row);
       if (!holder) continue;
       const claim = this.#claimOf(holder);
+      this.#firstHolders.set(lock.id, claim);
       if (isAskedFor(claim, lock, this.#plan, this.nowUs)) this.#ask(claim);
     }
   }
@@ -303,17 +374,32 @@ class ReadRows implements Before {
       const claim = this.#claimOf(claimFromRow(row));
       const { requestId } = claim;
       const key = row[CLAIM_ROW_LENGTH + 1];
-      if (Number(row[CLAIM_ROW_LENGTH]) === PART_OF_HEAD) this.#addHead(claim);
+      const part = Number(row[CLAIM_ROW_LENGTH]);
+      if (part === PART_OF_HEAD) addTo(this.heads, claim);
+      else if (part === PART_OF_FRONT) addTo(this.fronts, claim);
+      else if (part === PART_OF_GROUP) this.#inGroups.add(claim);
       else if (key instanceof Uint8Array && !this.#plan.requestIds.includes(requestId))
         this.owners.push({ key, requestId });
       else this.#ask(claim);
     }
   }
 
+  /** Adds the holder in the guard row to the claims that are asked for. */
+  askHolder(lockId: bigint): void {
+    const holder = this.#firstHolders.get(lockId);
+    if (holder) this.#ask(holder);
+  }
+
+  /** In order of arrival. */
+  ofGroup(lockId: bigint, group: string): Claim[] {
+    return inOrder([...this.#inGroups].filter((claim) => claim.lockId === lockId && claim.group === group));
+  }
+
   #claimOf(read: Claim): Claim {
     const key = keyText(read);
     const known = this.#claims.get(key);
     if (known) return known.claim;
+    read.group = groupAt(read, this.locks.get(read.lockId)?.sharedBy ?? null);
     this.#claims.set(key, { claim: read, before: { ...read } });
     return read;
   }
@@ -323,10 +409,10 @@ class ReadRows implements Before {
     this.#asked.add(claim);
     this.asked.push(claim);
   }
+}
 
-  #addHead(claim: Claim): void {
-    const head = this.heads.get(claim.lockId);
-    if (head) head.push(claim);
-    else this.heads.set(claim.lockId, [claim]);
-  }
+function addTo(queues: Map<bigint, Claim[]>, claim: Claim): void {
+  const queue = queues.get(claim.lockId);
+  if (queue) queue.push(claim);
+  else queues.set(claim.lockId, [claim]);
 }

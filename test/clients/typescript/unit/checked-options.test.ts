@@ -119,7 +119,7 @@ describe("one fault is said in the words of the user", () => {
         [
           { queueRules },
           SET_LIMIT,
-          `queueRules: ${queueRules === 5 ? 5 : "an object"} must be { waitingMax } or { waitingMax, whenFull }, with whenFull "refuse" or "end longest waiting", or null`,
+          `queueRules: ${queueRules === 5 ? 5 : "an object"} must be { waitingMax }, { waitingMax, whenFull } or { shareBy }, with whenFull "refuse" or "end longest waiting", or null`,
         ] as const,
     ),
     [

@@ -531,12 +531,14 @@ class RateInForce(_message.Message):
     def __init__(self, rate: _Optional[_Union[Rate, _Mapping]] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., available: _Optional[int] = ...) -> None: ...
 
 class QueueRules(_message.Message):
-    __slots__ = ("waiting_max", "when_full")
+    __slots__ = ("waiting_max", "when_full", "share_by")
     WAITING_MAX_FIELD_NUMBER: _ClassVar[int]
     WHEN_FULL_FIELD_NUMBER: _ClassVar[int]
+    SHARE_BY_FIELD_NUMBER: _ClassVar[int]
     waiting_max: int
     when_full: WhenFull
-    def __init__(self, waiting_max: _Optional[int] = ..., when_full: _Optional[_Union[WhenFull, str]] = ...) -> None: ...
+    share_by: str
+    def __init__(self, waiting_max: _Optional[int] = ..., when_full: _Optional[_Union[WhenFull, str]] = ..., share_by: _Optional[str] = ...) -> None: ...
 
 class QueueRulesInForce(_message.Message):
     __slots__ = ("rules", "source", "pattern", "version", "reason")

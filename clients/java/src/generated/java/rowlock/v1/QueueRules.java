@@ -6,8 +6,8 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
- * allows (its setting queue_max), in order of arrival.
+ * Who may wait for a lock, and in which order, set beside its limit and its rate, and as a whole. Without queue rules as many may
+ * wait as the server allows (its setting queue_max), in order of arrival.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.QueueRules}
@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   }
   private QueueRules() {
     whenFull_ = 0;
+    shareBy_ = "";
   }
 
   @java.lang.Override
@@ -51,7 +52,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
    * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-   * requests come.
+   * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
    * </pre>
    *
    * <code>uint32 waiting_max = 1;</code>
@@ -88,6 +89,69 @@ private static final long serialVersionUID = 0L;
     return result == null ? rowlock.v1.WhenFull.UNRECOGNIZED : result;
   }
 
+  public static final int SHARE_BY_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object shareBy_ = "";
+  /**
+   * <pre>
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   * </pre>
+   *
+   * <code>string share_by = 3;</code>
+   * @return The shareBy.
+   */
+  @java.lang.Override
+  public java.lang.String getShareBy() {
+    java.lang.Object ref = shareBy_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      shareBy_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   * </pre>
+   *
+   * <code>string share_by = 3;</code>
+   * @return The bytes for shareBy.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getShareByBytes() {
+    java.lang.Object ref = shareBy_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      shareBy_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -108,6 +172,9 @@ private static final long serialVersionUID = 0L;
     if (whenFull_ != rowlock.v1.WhenFull.WHEN_FULL_UNSPECIFIED.getNumber()) {
       output.writeEnum(2, whenFull_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(shareBy_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, shareBy_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -124,6 +191,9 @@ private static final long serialVersionUID = 0L;
     if (whenFull_ != rowlock.v1.WhenFull.WHEN_FULL_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(2, whenFull_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(shareBy_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, shareBy_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -143,6 +213,8 @@ private static final long serialVersionUID = 0L;
     if (getWaitingMax()
         != other.getWaitingMax()) return false;
     if (whenFull_ != other.whenFull_) return false;
+    if (!getShareBy()
+        .equals(other.getShareBy())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -158,6 +230,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getWaitingMax();
     hash = (37 * hash) + WHEN_FULL_FIELD_NUMBER;
     hash = (53 * hash) + whenFull_;
+    hash = (37 * hash) + SHARE_BY_FIELD_NUMBER;
+    hash = (53 * hash) + getShareBy().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -257,8 +331,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who may wait for a lock, set beside its limit and its rate, and as a whole. Without queue rules as many may wait as the server
-   * allows (its setting queue_max), in order of arrival.
+   * Who may wait for a lock, and in which order, set beside its limit and its rate, and as a whole. Without queue rules as many may
+   * wait as the server allows (its setting queue_max), in order of arrival.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.QueueRules}
@@ -296,6 +370,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       waitingMax_ = 0;
       whenFull_ = 0;
+      shareBy_ = "";
       return this;
     }
 
@@ -334,6 +409,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.whenFull_ = whenFull_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.shareBy_ = shareBy_;
       }
     }
 
@@ -387,6 +465,11 @@ private static final long serialVersionUID = 0L;
       if (other.whenFull_ != 0) {
         setWhenFullValue(other.getWhenFullValue());
       }
+      if (!other.getShareBy().isEmpty()) {
+        shareBy_ = other.shareBy_;
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -423,6 +506,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              shareBy_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -445,7 +533,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
      * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-     * requests come.
+     * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>
@@ -459,7 +547,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
      * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-     * requests come.
+     * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>
@@ -477,7 +565,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
      * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-     * requests come.
+     * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
      * </pre>
      *
      * <code>uint32 waiting_max = 1;</code>
@@ -559,6 +647,138 @@ private static final long serialVersionUID = 0L;
     public Builder clearWhenFull() {
       bitField0_ = (bitField0_ & ~0x00000002);
       whenFull_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object shareBy_ = "";
+    /**
+     * <pre>
+     * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+     * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+     * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+     * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+     * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+     * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+     * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+     * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+     * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+     * </pre>
+     *
+     * <code>string share_by = 3;</code>
+     * @return The shareBy.
+     */
+    public java.lang.String getShareBy() {
+      java.lang.Object ref = shareBy_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        shareBy_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+     * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+     * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+     * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+     * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+     * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+     * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+     * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+     * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+     * </pre>
+     *
+     * <code>string share_by = 3;</code>
+     * @return The bytes for shareBy.
+     */
+    public com.google.protobuf.ByteString
+        getShareByBytes() {
+      java.lang.Object ref = shareBy_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        shareBy_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+     * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+     * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+     * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+     * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+     * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+     * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+     * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+     * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+     * </pre>
+     *
+     * <code>string share_by = 3;</code>
+     * @param value The shareBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setShareBy(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      shareBy_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+     * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+     * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+     * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+     * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+     * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+     * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+     * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+     * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+     * </pre>
+     *
+     * <code>string share_by = 3;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearShareBy() {
+      shareBy_ = getDefaultInstance().getShareBy();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+     * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+     * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+     * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+     * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+     * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+     * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+     * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+     * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+     * </pre>
+     *
+     * <code>string share_by = 3;</code>
+     * @param value The bytes for shareBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setShareByBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      shareBy_ = value;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }

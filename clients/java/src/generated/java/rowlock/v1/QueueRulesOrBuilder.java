@@ -12,7 +12,7 @@ public interface QueueRulesOrBuilder extends
    * <pre>
    * The most claims that wait for the lock, 1 to 1,000,000; never more than the server allows. Holders do not count, nor do
    * claims that have the lock and wait at a pool. If it is lowered, those that wait stay until the next
-   * requests come.
+   * requests come. 0: as many as the server allows; then share_by must be set, and when_full must not end anybody.
    * </pre>
    *
    * <code>uint32 waiting_max = 1;</code>
@@ -38,4 +38,40 @@ public interface QueueRulesOrBuilder extends
    * @return The whenFull.
    */
   rowlock.v1.WhenFull getWhenFull();
+
+  /**
+   * <pre>
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   * </pre>
+   *
+   * <code>string share_by = 3;</code>
+   * @return The shareBy.
+   */
+  java.lang.String getShareBy();
+  /**
+   * <pre>
+   * Between whom shares of the lock are fair: "principal", or "label:" and the key of a label, such as "label:tenant"; empty: the
+   * order is that of arrival. Claims with the same principal, or the same value of the label, are a group; whoever has no such
+   * label is of the group of its principal. The next grant goes to the group that holds the fewest permits of the lock then
+   * (readers and writers count as 1), of several such to the one whose first claim has waited longest, and in a group to the first
+   * that came. So a group that holds nothing is passed by each other group at most once for each grant that ends, however much
+   * the others ask for, and whoever waits alone in a group needs no more ends than there are groups that hold or wait before it.
+   * As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
+   * for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
+   * does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
+   * </pre>
+   *
+   * <code>string share_by = 3;</code>
+   * @return The bytes for shareBy.
+   */
+  com.google.protobuf.ByteString
+      getShareByBytes();
 }

@@ -60,7 +60,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
-   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
+   * locks of which one has queue rules by which the order is not that of arrival: a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -141,7 +141,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The caller asks for more permits than the limit (which does not bound a spend), or than the burst of the rate, or for several
-   * locks of which one has queue rules that end the longest waiting: a wait cannot help.
+   * locks of which one has queue rules by which the order is not that of arrival: a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>

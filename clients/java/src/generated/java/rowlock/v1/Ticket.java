@@ -146,7 +146,9 @@ private static final long serialVersionUID = 0L;
   private int ahead_ = 0;
   /**
    * <pre>
-   * The number of waiters before this one. The server grants strictly in this order.
+   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+   * it if all groups held as much, which changes with what each holds and with others that come.
    * </pre>
    *
    * <code>uint32 ahead = 3;</code>
@@ -1185,7 +1187,9 @@ private static final long serialVersionUID = 0L;
     private int ahead_ ;
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+     * it if all groups held as much, which changes with what each holds and with others that come.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -1197,7 +1201,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+     * it if all groups held as much, which changes with what each holds and with others that come.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -1213,7 +1219,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order.
+     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
+     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
+     * it if all groups held as much, which changes with what each holds and with others that come.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>

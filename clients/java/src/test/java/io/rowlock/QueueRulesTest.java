@@ -49,6 +49,27 @@ class QueueRulesTest {
   }
 
   @Test
+  void fairSharesAreSetAndShown() {
+    QueueRules byPrincipal = QueueRules.sharedBy("principal");
+    try (RowlockClient rowlock = RowlockClient.connect(server.address)) {
+      for (QueueRules rules :
+          List.of(byPrincipal, QueueRules.sharedBy("label:tenant").withWaitingMax(5))) {
+        LimitChange change = LimitChange.ofName("shares").toQueueRules(rules);
+        assertEquals(Optional.of(rules), rowlock.setLimit(change).queueRules());
+        assertEquals(
+            Optional.of(rules), rowlock.getLock("shares").queueRules().map(QueueRulesView::rules));
+        assertEquals(
+            List.of(Optional.of(rules)),
+            rowlock.listLimits("shares").map(LimitSetting::queueRules).toList());
+      }
+      ChangeView last = rowlock.listChanges(ChangeFilter.ofLock("shares")).toList().get(0);
+      assertEquals(Optional.of(byPrincipal), ((ChangeView.OfLimit) last.what()).queueRulesFrom());
+      assertEquals(OptionalInt.empty(), byPrincipal.waitingMax());
+      assertEquals(Optional.of("principal"), byPrincipal.shareBy());
+    }
+  }
+
+  @Test
   void theNewestWins() throws Exception {
     try (RowlockClient rowlock = RowlockClient.connect(server.address)) {
       rowlock.setLimit(LimitChange.ofName("newest").toQueueRules(NEWEST));

@@ -9,6 +9,8 @@ import com.google.gson.JsonObject;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import io.rowlock.QueueRules;
 import io.rowlock.QueueRulesView;
 
@@ -18,14 +20,18 @@ final class QueueRulesWords {
   static QueueRules rules(JsonObject asked) {
     String whenFull = has(asked, "whenFull") ? text(asked, "whenFull") : "refuse";
     return new QueueRules(
-        asked.get("waitingMax").getAsInt(),
-        QueueRules.WhenFull.valueOf(whenFull.toUpperCase(Locale.ROOT).replace(' ', '_')));
+        has(asked, "waitingMax")
+            ? OptionalInt.of(asked.get("waitingMax").getAsInt())
+            : OptionalInt.empty(),
+        QueueRules.WhenFull.valueOf(whenFull.toUpperCase(Locale.ROOT).replace(' ', '_')),
+        has(asked, "shareBy") ? Optional.of(text(asked, "shareBy")) : Optional.empty());
   }
 
   static Map<String, Object> shown(QueueRules rules) {
     Map<String, Object> shown = new HashMap<>();
-    shown.put("waitingMax", rules.waitingMax());
+    rules.waitingMax().ifPresent(most -> shown.put("waitingMax", most));
     shown.put("whenFull", rules.whenFull().name().toLowerCase(Locale.ROOT).replace('_', ' '));
+    rules.shareBy().ifPresent(by -> shown.put("shareBy", by));
     return shown;
   }
 
