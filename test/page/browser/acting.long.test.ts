@@ -227,7 +227,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByLabel("At most waiting").fill("");
     await dialog.getByLabel("Order").selectOption("label");
     expect(await dialog.getByRole("button", { name: "Set the queue rules" }).isDisabled()).toBe(true);
-    await dialog.getByLabel("Label").fill("tenant");
+    await dialog.getByRole("textbox", { name: "Label" }).fill("tenant");
     await dialog.getByLabel("Reason").fill("fair");
     await dialog.getByRole("button", { name: "Set the queue rules" }).click();
     await page.getByRole("row", { name: /etl\/\*.*shares are fair, by label tenant/ }).waitFor();
