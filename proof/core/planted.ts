@@ -760,6 +760,13 @@ export const MUTANTS: readonly Mutant[] = [
     to: "claim.lockId === lockId && placeOf",
   },
   {
+    fault: "counts nothing of what groups hold",
+    shares: true,
+    file: "queue-rules.ts",
+    from: "held.set(group, (held.get(group) ?? 0) + holder.permits);",
+    to: "held.set(group, 0);",
+  },
+  {
     fault: "gives all of a lock to the group that was first",
     shares: true,
     file: "shares.ts",
@@ -784,8 +791,8 @@ export const MUTANTS: readonly Mutant[] = [
     fault: "counts each holder of a shared lock as one permit",
     shares: true,
     file: "queue-rules.ts",
-    from: "(held.get(group) ?? 0) + holder.permits",
-    to: "(held.get(group) ?? 0) + 1",
+    from: "held.set(group, (held.get(group) ?? 0) + holder.permits);",
+    to: "held.set(group, (held.get(group) ?? 0) + 1);",
   },
   {
     fault: "says who is next when it has read only part of the front",

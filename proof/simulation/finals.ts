@@ -7,6 +7,7 @@ import {
   EndReason,
   type LockRecord,
   LockRecordSchema,
+  type QueueRules,
   Mode as WireMode,
   type Rate as WireRate,
 } from "#proto/rowlock/v1/lock_pb.js";
@@ -21,6 +22,7 @@ import type { History, Mode, Noted, Rate } from "../faults/history/history.ts";
 import { SimClient, sleep } from "./clients/client.ts";
 import type { House } from "./house.ts";
 import { BRIEF } from "./servers/server.ts";
+import { GROUP } from "./share-steps.ts";
 import { COUNTERS, ERASED, LOCKS, TTL_MS } from "./steps.ts";
 
 /** For leases that nobody releases, places of clients that are gone, and tasks to be done again. */
@@ -256,7 +258,12 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
       grantedAt,
       end,
       also,
+      labels,
+      requestedAt,
     } of answer.claims) {
+      const requestedUs = usOf(requestedAt);
+      const group = labels[GROUP];
+      const share = group !== undefined && requestedUs !== undefined && { group, requestedUs };
       const others = also.length > 0 && {
         also: also.map((other) => ({ lock: other.lockName, token: String(other.fencingToken) })),
       };
@@ -266,7 +273,15 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
         const unserved = { lock, ticket: String(ticketNumber), owner, endedUs };
         const why = { endReason: EndReason[end?.reason ?? 0] as string };
         const beside = others && { also: others.also.map((other) => other.lock) };
-        history.add({ did: "unserved", ...call, ...unserved, ...why, ...beside, endMs: world.nowMs });
+        history.add({
+          did: "unserved",
+          ...call,
+          ...unserved,
+          ...why,
+          ...beside,
+          ...share,
+          endMs: world.nowMs,
+        });
         continue;
       }
       const of = { token: String(fencingToken), ticket: String(ticketNumber), owner, permits };
@@ -277,7 +292,7 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
         ? ({ state: "held" } as const)
         : ({ state: "ended", endReason: EndReason[end?.reason ?? 0] as string, ...ended } as const);
       const when = grantedUs !== undefined && { grantedUs };
-      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...when, ...now, ...others };
+      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...when, ...now, ...others, ...share };
       history.add({ did: "list", ...call, lock, endMs: world.nowMs, ...shown });
     }
     pageToken = answer.nextPageToken;
@@ -314,8 +329,8 @@ function noted({ case: kind, value }: Change["what"]): Pick<Noted, "kind" | "bef
     case "limit":
       return {
         kind,
-        before: limitText(value.from, value.rateFrom),
-        after: limitText(value.to, value.rateTo),
+        before: limitText(value.from, value.rateFrom, value.queueRulesFrom),
+        after: limitText(value.to, value.rateTo, value.queueRulesTo),
       };
     case "record":
       return { kind, before: recordText(value.from), after: recordText(value.to) };
@@ -326,9 +341,14 @@ function noted({ case: kind, value }: Change["what"]): Pick<Noted, "kind" | "bef
   }
 }
 
-function limitText(limit: number | undefined, rate: WireRate | undefined): string {
+function limitText(
+  limit: number | undefined,
+  rate: WireRate | undefined,
+  rules: QueueRules | undefined,
+): string {
   const ofRate = rate ? `at ${JSON.stringify(rateOf(rate))}` : "";
-  return [limit ?? "", ofRate].join(" ").trim();
+  const ofQueue = rules ? `${rules.waitingMax} ${rules.whenFull} ${rules.shareBy}` : "";
+  return [limit ?? "", ofRate, ofQueue].join(" ").trim();
 }
 
 function rateOf(rate: WireRate | undefined): Rate | null {

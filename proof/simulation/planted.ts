@@ -241,6 +241,28 @@ export const DIFFERENCES: readonly Difference[] = [
       },
     ],
   },
+  ofCore("counts nothing of what groups hold"),
+  ofCore("gives all of a lock to the group that was first"),
+  {
+    fault: "lets a superseded waiter wait on, and be granted",
+    patches: [
+      {
+        file: "core/transitions.ts",
+        from: '  claim.state = "ended";\n',
+        to: '  claim.state = reason === "superseded" ? "waiting" : "ended";\n',
+      },
+    ],
+  },
+  {
+    fault: "takes what it remembers of shares for all that there is",
+    patches: [
+      {
+        file: "storage/cached-shares.ts",
+        from: "return isBehind(a, b) ? a : b;",
+        to: "return null;",
+      },
+    ],
+  },
   {
     fault: "does not notice a fail-over",
     patches: [

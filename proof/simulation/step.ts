@@ -25,6 +25,8 @@ export interface Hold extends OfClient, Wanted {
   readonly holdMs: number;
   /** When the client gives its first try up, to ask again at another server; unset: it is patient. */
   readonly firstMs?: number;
+  /** The group whose share it is, where shares may be fair. */
+  readonly group?: string;
 }
 export interface Count extends OfClient {
   readonly do: "count";
@@ -63,6 +65,17 @@ export interface Spend extends OfClient {
   /** As in Hold. */
   readonly firstMs?: number;
 }
+export interface Rules {
+  readonly waitingMax?: number;
+  readonly isNewest?: true;
+  readonly shareBy?: string;
+}
+/** Sets the queue rules of a name; null removes them. */
+export interface SetRules extends OfClient {
+  readonly do: "rules";
+  readonly lock: string;
+  readonly rules: Rules | null;
+}
 /** Ends all leases of a lock. */
 export interface Force extends OfClient {
   readonly do: "force";
@@ -89,7 +102,18 @@ export interface Work extends OfClient {
   /** As in Hold. */
   readonly firstMs?: number;
 }
-export type ClientStep = Hold | Spend | Count | SetLimit | SetRate | SetPool | Force | Erase | Make | Work;
+export type ClientStep =
+  | Hold
+  | Spend
+  | Count
+  | SetLimit
+  | SetRate
+  | SetPool
+  | SetRules
+  | Force
+  | Erase
+  | Make
+  | Work;
 
 /** `forMs`: until it is mended. */
 export interface Fault {

@@ -4,6 +4,7 @@
 import type { Rate } from "../faults/history/history.ts";
 import { BRIEF } from "./servers/server.ts";
 import { isWithSets, withSets } from "./set-steps.ts";
+import { hasQueueRules, withQueueRules } from "./share-steps.ts";
 import {
   CLOCK_SET,
   type ClientStep,
@@ -148,7 +149,8 @@ export function stepsOf(seed: number): Step[] {
   if (isClockSet) steps.push(fault(CLOCK_SET, chance));
   const rated = isRated(seed) ? withRates(steps, narrow !== undefined, chanceOf(seed, "rates")) : steps;
   const pooled = isPooled(seed) ? withPools(rated, narrow !== undefined, chanceOf(seed, "pools")) : rated;
-  const all = isWithSets(seed) ? inSets(pooled, narrow !== undefined, chanceOf(seed, "sets")) : pooled;
+  const inSome = isWithSets(seed) ? inSets(pooled, narrow !== undefined, chanceOf(seed, "sets")) : pooled;
+  const all = hasQueueRules(seed) ? inQueues(inSome, narrow !== undefined, chanceOf(seed, "rules")) : inSome;
   return inHaste(all, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
 }
 
@@ -161,6 +163,12 @@ function inSets(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step
     ...{ withinMs: isNarrow ? NARROW_MS : FOR_MS, anyHold: (base) => hold(base, chance) },
     chance,
   });
+}
+
+function inQueues(steps: readonly Step[], isNarrow: boolean, chance: Chance): Step[] {
+  const withinMs = isNarrow ? NARROW_MS : FOR_MS;
+  const anyHold = (base: OfClient) => hold(base, chance);
+  return withQueueRules(steps, { hands: CLIENTS * HANDS, withinMs, anyHold, chance });
 }
 
 /** In this share of all runs some locks have rates, and clients spend instead of other things that they would do. */

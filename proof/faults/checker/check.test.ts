@@ -18,6 +18,7 @@ const USUAL = {
   again: { lock: "a", requestId: "x", outcome: "granted" },
   limit: { lock: "a", outcome: "done" },
   rate: { target: "a", rate: RATE, outcome: "done" },
+  rules: { lock: "a", shareBy: "label:group", outcome: "done" },
   pool: { target: "p/*", limit: 1, rate: null, outcome: "done", isEverywhere: true },
   whole: { target: "p/*" },
   force: { lock: "a", outcome: "done", ended: 0 },
@@ -51,6 +52,26 @@ const USUAL = {
 } as const;
 
 type Short = { readonly did: Entry["did"]; readonly [field: string]: unknown };
+
+/** A lock that was shared before its first request; group a has a lease of it, and there is another one, which begins so. */
+function sharedBy(other?: object): Short[] {
+  return [
+    { did: "rules" },
+    { did: "acquire", token: "1", startMs: 100, endMs: 9_000 },
+    ...[
+      {
+        did: "list" as const,
+        token: "1",
+        ticket: "1",
+        group: "a",
+        requestedUs: 1e6,
+        grantedUs: 1e6,
+        endedUs: 9e6,
+      },
+    ],
+    ...(other ? [{ did: "list" as const, token: "4", ticket: "3", ...other }] : []),
+  ];
+}
 
 function rulesBroken(...entries: Short[]): string[] {
   const history = new History();
@@ -515,6 +536,21 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       [
         { did: "list", token: "1", ticket: "2", grantedUs: 5e6 },
         { did: "unserved", ticket: "1" },
+      ],
+    ],
+  ],
+  [
+    "the group that holds least is next",
+    [
+      [
+        ...sharedBy({ group: "b", requestedUs: 2e6, grantedUs: 8e6 }),
+        { did: "list", token: "3", ticket: "4", group: "a", requestedUs: 3e6, grantedUs: 6e6 },
+      ],
+      // One that was never granted.
+      [
+        ...sharedBy(),
+        { did: "unserved", ticket: "3", group: "b", requestedUs: 2e6 },
+        { did: "list", token: "3", ticket: "4", group: "a", requestedUs: 3e6, grantedUs: 6e6 },
       ],
     ],
   ],

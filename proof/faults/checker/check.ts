@@ -13,6 +13,7 @@ import { quiet } from "./quiet.ts";
 import { rates } from "./rates.ts";
 import { rests } from "./rests.ts";
 import { sets } from "./sets.ts";
+import { shares } from "./shares.ts";
 import { tasks } from "./tasks.ts";
 import { tokens } from "./tokens.ts";
 import { toldHistory } from "./told-history.ts";
@@ -34,6 +35,7 @@ export function check(history: History, ttlMs: number): Breach[] {
     ...tasks(told),
     ...rests(told),
     ...sets(told),
+    ...shares(told),
     ...writes(history),
     ...toldHistory(told),
     ...identity(history),

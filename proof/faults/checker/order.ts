@@ -1,5 +1,5 @@
 // First come, first served: the claims of a lock are granted in the order of their tickets, and while one waits, none that came
-// later is. Under a pool, claims that have the lock together may pass each other on their way to the lease.
+// later is. Where shares may be fair, so are those of each group. Under a pool, claims that have the lock together may pass each other on their way to the lease.
 
 import type { Acquired, History, Listed } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
@@ -34,9 +34,15 @@ function judgedIn(history: History): Map<string, readonly Listed[]> {
   for (const [lock, all] of history.byLock("list")) {
     if (isPooled(lock) && (limited.has(lock) || all.some(({ mode }) => mode === "shared"))) continue;
     // A spend takes no room of its lock.
-    judged.set(lock, isPooled(lock) ? all.filter(({ endReason }) => endReason !== "SPENT") : all);
+    const together = isPooled(lock) ? all.filter(({ endReason }) => endReason !== "SPENT") : all;
+    for (const [queue, own] of Map.groupBy(together, queueOf)) judged.set(queue, own);
   }
   return judged;
+}
+
+/** A lock, or a group of claims at it. */
+function queueOf({ lock, group }: Pick<Listed, "lock" | "group">): string {
+  return group === undefined ? lock : `${lock} (${group})`;
 }
 
 /** What a server may not know of the database's clock, and a decision that is late. */
@@ -47,16 +53,18 @@ function pastWaiters(history: History): Breach[] {
   // The servers change the times of claims after the clock was set back.
   if (history.of("step").length > 0) return [];
   const leases = judgedIn(history);
-  return history.of("unserved").flatMap(({ lock, ticket, owner, endReason, endedUs }) => {
+  return history.of("unserved").flatMap((unserved) => {
+    const { ticket, owner, endReason, endedUs } = unserved;
+    const queue = queueOf(unserved);
     const passed = leases
-      .get(lock)
+      .get(queue)
       ?.find(
         (later) =>
           BigInt(later.ticket) > BigInt(ticket) && (later.grantedUs ?? endedUs) < endedUs - UNSURE_US,
       );
     if (!passed) return [];
     const seconds = ((endedUs - (passed.grantedUs as number)) / 1e6).toFixed(1);
-    const what = `${lock}: ticket ${passed.ticket} was granted ${seconds} s before ticket ${ticket} of ${owner} ended as ${endReason}`;
+    const what = `${queue}: ticket ${passed.ticket} was granted ${seconds} s before ticket ${ticket} of ${owner} ended as ${endReason}`;
     return { rule: "first come, first served", what };
   });
 }

@@ -121,13 +121,14 @@ function changes(history: History): Breach[] {
   const breach = (what: string) => breaches.push({ rule: RULE, what });
   const limits = Map.groupBy(history.of("limit"), ({ lock, pattern }) => pattern ?? lock);
   const rates = Map.groupBy(history.of("rate"), ({ target }) => target);
-  for (const target of new Set([...limits.keys(), ...rates.keys()])) {
+  const rules = history.byLock("rules");
+  for (const target of new Set([...limits.keys(), ...rates.keys(), ...rules.keys()])) {
     const notes = history.of("note").filter(isOf("limit", target));
     for (const wrong of breaks(notes)) breach(`${target}: ${wrong}`);
     const calls = limits.get(target) ?? [];
     // A pattern has one entry for each lock.
     const ofOneLock = calls.filter(({ lock }) => lock === calls[0]?.lock);
-    const settings = [...ofOneLock, ...(rates.get(target) ?? [])];
+    const settings = [...ofOneLock, ...(rates.get(target) ?? []), ...(rules.get(target) ?? [])];
     const done = settings.filter(({ outcome }) => outcome === "done").length;
     if (notes.length < done || notes.length > settings.length)
       breach(`${target}: ${notes.length} changes are listed of ${done} to ${settings.length}`);

@@ -95,6 +95,15 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** The queue rules of a name. */
+export interface RulesSet extends Call {
+  readonly did: "rules";
+  readonly lock: string;
+  /** By what its shares are fair; unset: they are not. */
+  readonly shareBy?: string;
+  readonly outcome: "done" | "unknown";
+}
+
 export interface RateSet extends Call {
   readonly did: "rate";
   /** A name, or a pattern with its star. */
@@ -282,6 +291,9 @@ export interface Listed extends Call {
   readonly principal?: string;
   readonly mode: Mode;
   readonly permits: number;
+  /** Of locks whose shares may be fair: the group of the claim, and when it was requested, by the database's clock. */
+  readonly group?: string;
+  readonly requestedUs?: number;
   /** When it was granted, by the database's clock. */
   readonly grantedUs?: number;
   /** If it has ended. */
@@ -300,6 +312,10 @@ export interface Unserved extends Call {
   readonly endReason: string;
   /** By the database's clock. */
   readonly endedUs: number;
+  /** As of a lease. */
+  readonly group?: string;
+  readonly requestedUs?: number;
+  readonly grantedUs?: undefined;
   /** The other locks of a claim for several. */
   readonly also?: readonly string[];
 }
@@ -327,6 +343,7 @@ export type Entry =
   | Held
   | Released
   | LimitSet
+  | RulesSet
   | RateSet
   | PoolSet
   | PoolWhole

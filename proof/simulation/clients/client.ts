@@ -3,7 +3,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { type Spent, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import { type Spent, WhenFull, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { KeptLease, lasting, ttlOf, usOf } from "../../faults/clients/kept-lease.ts";
 import { type Refused, Repeated } from "../../faults/clients/repeated.ts";
@@ -11,6 +11,7 @@ import type { Entry, History, Mode, Rate } from "../../faults/history/history.ts
 import type { FencedStore } from "../../faults/work/fenced-store.ts";
 import type { Network } from "../servers/network.ts";
 import { BRIEF } from "../servers/server.ts";
+import { GROUP } from "../share-steps.ts";
 import type {
   ClientStep,
   Count,
@@ -20,6 +21,7 @@ import type {
   SetLimit,
   SetPool,
   SetRate,
+  SetRules,
   Spend,
   Wanted,
   Work,
@@ -112,6 +114,9 @@ export class SimClient {
       case "pool":
         await this.setPool(step);
         break;
+      case "rules":
+        await this.#rules(step);
+        break;
       case "force":
         await this.#force(step);
         break;
@@ -188,7 +193,17 @@ export class SimClient {
     }
   }
 
-  async #hold({ lock, mode, permits, also = [], ttlMs, waitMs, holdMs, firstMs }: Hold): Promise<void> {
+  async #hold({
+    lock,
+    mode,
+    permits,
+    also = [],
+    ttlMs,
+    waitMs,
+    holdMs,
+    firstMs,
+    group,
+  }: Hold): Promise<void> {
     const { world, history, store } = this.#options;
     const askedMs = world.nowMs;
     const requestId = this.id();
@@ -203,7 +218,11 @@ export class SimClient {
       permits,
       also: also.map((each) => ({ name: each.lock, mode: MODES[each.mode], permits: each.permits })),
       requestId,
-      terms: { owner: this.name, lasting: lasting(ttlMs) },
+      terms: {
+        owner: this.name,
+        lasting: lasting(ttlMs),
+        ...(group !== undefined && { labels: { [GROUP]: group } }),
+      },
     };
     const calls = locks.map((each) => ({ did: "acquire", ...each, requestId, asksOnce: true }));
     let kept: KeptLease | undefined;
@@ -396,6 +415,21 @@ export class SimClient {
       await this.#calls.once("setLimit", {
         target,
         newLimit: { case: "limit", value: limit },
+        reason: "a run",
+      });
+      return { outcome: "done" };
+    });
+  }
+
+  async #rules({ lock, rules }: SetRules): Promise<void> {
+    const { shareBy, waitingMax, isNewest } = rules ?? {};
+    const whenFull = isNewest ? WhenFull.END_LONGEST_WAITING : WhenFull.REFUSE;
+    const value = { whenFull, ...(waitingMax && { waitingMax }), ...(shareBy && { shareBy }) };
+    const call = { did: "rules", lock, ...(shareBy && { shareBy }) };
+    await this.#write(call, { outcome: "unknown" }, async () => {
+      await this.#calls.once("setLimit", {
+        target: { case: "name", value: lock },
+        newQueueRules: rules ? { case: "queueRules", value } : { case: "unsetQueueRules", value: {} },
         reason: "a run",
       });
       return { outcome: "done" };
