@@ -13,6 +13,7 @@ import { finals } from "./work/finals.ts";
 import { LOCKS, useLocks, useSets } from "./work/locks.ts";
 import { operate } from "./work/operate.ts";
 import { setSteadyPool } from "./work/pools.ts";
+import { setQueueRules } from "./work/queue-rules.ts";
 import { setSteadyRate, spend } from "./work/rates.ts";
 import type { Run } from "./work/run.ts";
 import { makeTasks, work } from "./work/tasks.ts";
@@ -49,6 +50,7 @@ export async function play(
   const chance = chanceFrom(seed);
   const before = { history, clients, chance, isOver: () => false };
   await setSteadyRate(before);
+  await setQueueRules(before);
   await setSteadyPool(before);
   const startMs = monotonicMs();
   let enoughMs: number | undefined;

@@ -5,7 +5,7 @@
 import { createInterface } from "node:readline";
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { ClaimState, EndReason, Mode, type Rate } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason, Mode, type Rate, WhenFull } from "#proto/rowlock/v1/lock_pb.js";
 import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
 import {
@@ -36,8 +36,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     owner = asked.owner;
     return {};
   },
-  async acquire({ lock, name, mode, permits, also = [], requestId, ttlMs, waitMs, isDoubled }, answer) {
-    const terms = { owner, lasting: lasting(ttlMs) };
+  async acquire(
+    { lock, name, mode, permits, also = [], labels = {}, requestId, ttlMs, waitMs, isDoubled },
+    answer,
+  ) {
+    const terms = { owner, labels, lasting: lasting(ttlMs) };
     const further = also.map((each: Command) => ({ ...each, mode: MODES[each.mode] as Mode }));
     const acquire = { name, mode: MODES[mode] as Mode, permits, also: further, requestId, terms };
     const [outcome, other] = isDoubled
@@ -136,6 +139,12 @@ const verbs: Readonly<Record<string, Verb>> = {
   setRate: (asked) => {
     const { permits, perMs, burst } = asked.rate;
     return set(asked, { newRate: { case: "rate", value: { permits, per: ttlOf(perMs), burst } } });
+  },
+  setQueueRules: (asked) => {
+    const { waitingMax = 0, whenFull, shareBy = "" } = asked.queueRules;
+    const ends = whenFull === "end longest waiting";
+    const value = { waitingMax, whenFull: ends ? WhenFull.END_LONGEST_WAITING : WhenFull.REFUSE, shareBy };
+    return set(asked, { newQueueRules: { case: "queueRules", value } });
   },
   unsetRate: (asked) => set(asked, { newRate: { case: "unsetRate", value: {} } }),
   async setPool({ pool, limit, rate }) {

@@ -35,6 +35,8 @@ export interface Wanted extends WantedLock {
   readonly waitMs: number;
   /** Two calls at once, with one request id; only of a bare client, and only a try. */
   readonly isDoubled?: boolean;
+  /** The group of which the claim is, where shares are fair; undefined: of none. */
+  readonly group?: string | undefined;
 }
 
 export interface WantedSpend {
@@ -203,6 +205,7 @@ export class Client {
     ttlMs,
     waitMs,
     isDoubled = false,
+    group,
   }: Wanted): Promise<Holding | undefined> {
     const handle = this.id();
     const startMs = monotonicMs();
@@ -221,6 +224,7 @@ export class Client {
       waitMs,
       ...(also.length > 0 && { also: also.map(({ lock: name, ...each }) => ({ name, ...each })) }),
       ...(isDoubled && { isDoubled }),
+      ...(group !== undefined && { labels: { group } }),
     };
     try {
       const { granted, refused, grantedToo } = (await this.ask(asked)) as {

@@ -6,6 +6,7 @@ import { type Client, Failed } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Mode, Rate } from "../history/history.ts";
 import { lookAtPools, resumePools } from "./pools.ts";
+import { groupAt } from "./queue-rules.ts";
 import { type Run, TTL_MS } from "./run.ts";
 import { TASKS, work } from "./tasks.ts";
 
@@ -138,7 +139,17 @@ async function listed({ history, clients }: Run, locks: readonly string[]): Prom
     for (const { lockName: lock, token, ticketNumber: ticket, ...claim } of claims) {
       const { state, owner, principal, mode, permits, end } = claim;
       if (!token || token === "0" || state === "waiting") continue;
-      const shown = { lock, token, ticket, state, owner, mode, permits };
+      const group = groupAt(lock, { name: owner });
+      const shown = {
+        lock,
+        token,
+        ticket,
+        state,
+        owner,
+        mode,
+        permits,
+        ...(group !== undefined && { group }),
+      };
       const more = { ...(principal && { principal }), ...(end && { endReason: end.reason }) };
       const { also, grantedUs, endedUs } = sets.get(`${lock}/${ticket}`) ?? {};
       const ofSet = also && { also, ...(grantedUs && { grantedUs }), ...(endedUs && { endedUs }) };
@@ -193,7 +204,8 @@ async function noted({ history, clients }: Run): Promise<void> {
     changes: readonly ShownChange[];
   };
   const endMs = monotonicMs();
-  for (const { kind, name, pattern, from, to, rateFrom, rateTo } of changes.toReversed()) {
+  for (const change of changes.toReversed()) {
+    const { kind, name, pattern, from, to, rateFrom, rateTo, queueRulesFrom, queueRulesTo } = change;
     // Of a pool: see lookAtPools.
     if (name === undefined && pattern === undefined) continue;
     history.add({
@@ -201,8 +213,8 @@ async function noted({ history, clients }: Run): Promise<void> {
       who: lister.name,
       kind,
       target: name ?? pattern ?? "",
-      before: [textOf(from), textOf(rateFrom)].join(" ").trim(),
-      after: [textOf(to), textOf(rateTo)].join(" ").trim(),
+      before: [textOf(from), textOf(rateFrom), textOf(queueRulesFrom)].join(" ").trim(),
+      after: [textOf(to), textOf(rateTo), textOf(queueRulesTo)].join(" ").trim(),
       startMs,
       endMs,
     });
@@ -217,6 +229,8 @@ interface ShownChange {
   readonly to?: unknown;
   readonly rateFrom?: unknown;
   readonly rateTo?: unknown;
+  readonly queueRulesFrom?: unknown;
+  readonly queueRulesTo?: unknown;
 }
 
 /** What a change shows of before or after, so that it can be compared; "": nothing. */

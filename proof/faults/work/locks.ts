@@ -7,6 +7,7 @@ import { monotonicMs } from "../history/clock.ts";
 import type { Mode } from "../history/history.ts";
 import type { FencedStore } from "./fenced-store.ts";
 import { POOLED, POOLED_SETS } from "./pools.ts";
+import { groupAt, WITH_QUEUE_RULES } from "./queue-rules.ts";
 import { oneOf, type Run, TTL_MS } from "./run.ts";
 
 export const MUTEXES = ["mutex/0", "mutex/1", "mutex/2", "mutex/3", "mutex/4"];
@@ -21,7 +22,7 @@ export const FORCED = "forced";
 export const SET_MUTEXES = ["set/0", "set/1", "set/2", "set/3", "set/4", "set/5", "set/6", "set/7"];
 const SET_READ_WRITE = "set/read-write";
 const SETS = [...SET_MUTEXES, SET_READ_WRITE, ...POOLED_SETS];
-const SINGLE = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED, ...POOLED];
+const SINGLE = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED, ...POOLED, ...WITH_QUEUE_RULES];
 export const LOCKS = [...SINGLE, ...SETS];
 /** What the store protects. */
 const FENCED = [...MUTEXES, ...PAUSED, FORCED, ...SET_MUTEXES];
@@ -52,7 +53,10 @@ export async function useLocks(run: Run, client: Client, store: FencedStore): Pr
     const permits = lock === SEMAPHORE ? 1 + Math.floor(chance() * PERMITS_MAX) : 1;
     const waitMs = chance() < TRIES_SHARE ? 0 : 100 + Math.floor(chance() * WAIT_MS_MAX);
     const isDoubled = client.isBare && waitMs === 0 && chance() < DOUBLED_SHARE;
-    const holding = await client.acquire({ lock, mode, permits, ttlMs: TTL_MS, waitMs, isDoubled });
+    const holding = await client.acquire({
+      ...{ lock, mode, permits, ttlMs: TTL_MS, waitMs, isDoubled },
+      group: groupAt(lock, client),
+    });
     if (holding) await use(run, client, holding, store);
     await sleep(chance() * REST_MS_MAX);
   }
