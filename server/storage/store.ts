@@ -57,9 +57,14 @@ export interface LoadPlan {
   /**
    * The prefix of a pattern whose rule is to be changed. The transaction locks the rules first, and then up to
    * LOCKS_PER_RULE_MAX locks under the prefix that have waiters and ids above `afterLockId`, in ascending order. They
-   * replace `locks`, which must be empty. `rulesOnly`: it locks no lock.
+   * replace `locks`, which must be empty. `rulesOnly`: it locks no lock. `wholeQueues`: of these locks it reads all who wait.
    */
-  readonly rule?: { readonly prefix: string; readonly afterLockId: bigint; readonly rulesOnly?: boolean };
+  readonly rule?: {
+    readonly prefix: string;
+    readonly afterLockId: bigint;
+    readonly rulesOnly?: boolean;
+    readonly wholeQueues?: ReadonlySet<bigint> | undefined;
+  };
   /** The statements are parts of this span; unset: nobody traces them. */
   readonly span?: Span | undefined;
 }

@@ -212,6 +212,23 @@ describe.each(testDatabases())("fair shares on $label", (database) => {
     expect(granted.map((told) => told?.claim.state)).toEqual(Array(9).fill("held"));
   });
 
+  test("under a pool, whoever has the lock and waits there counts as a holder", async () => {
+    const { engine, set, hold, wait, next } = await start();
+    await set(BY_PRINCIPAL, 2);
+    await engine.setPool("g", { limit: 1 }, undefined, "");
+    const first = await hold("ann");
+    // It has the lock, and waits at the pool, so ann and bob hold as much.
+    const atPool = await wait("bob");
+    for (const who of ["ann", "bob", "cid"]) await wait(who);
+    const second = await next(first);
+    expect(second.claim.ticketNumber).toBe(atPool.claim.ticketNumber);
+    const third = await next(second.claim);
+    // When the first lease ended, bob held the lock, and ann nothing; when the second one ended, ann held it, and bob nothing.
+    expect(third.who).toBe("ann");
+    const fourth = await next(third.claim);
+    expect([fourth.who, (await next(fourth.claim)).who]).toEqual(["bob", "cid"]);
+  });
+
   test("a request for several locks is refused where shares are fair", async () => {
     const { engine, set } = await start();
     await set(BY_PRINCIPAL);

@@ -215,7 +215,8 @@ async function grantUnder(
   try {
     const once = async (): Promise<bigint | null> => {
       traced?.tried();
-      const plan = { ...base, pools: inOrderOfIds(needed.pools) };
+      const { wholeQueues } = needed;
+      const plan = { ...base, rule: { ...rule, wholeQueues }, pools: inOrderOfIds(needed.pools) };
       const attempt = new Attempt(new Map(), options.policy, []);
       let reached: bigint | null | undefined;
       const transacting = checked.transact(plan, (loaded) => {

@@ -43,6 +43,7 @@ import {
   type Loaded,
   type LoadPlan,
   type StoreObserver,
+  WHOLE_QUEUE,
   type Writes,
 } from "../store.ts";
 import { type GuardTimes, guardWrite } from "./guard-writes.ts";
@@ -287,7 +288,14 @@ function plannedGuards(handle: SqliteHandle, { locks, rule }: LoadPlan, atUs: nu
   if (!rule || rule.rulesOnly) return guards;
   const { from, below } = prefixRange(rule.prefix);
   for (const row of statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX))
-    guards.push(plannedGuard(handle, row, HEADS_PER_RULE_LOCK, atUs));
+    guards.push(
+      plannedGuard(
+        handle,
+        row,
+        rule.wholeQueues?.has(row[0] as bigint) ? WHOLE_QUEUE : HEADS_PER_RULE_LOCK,
+        atUs,
+      ),
+    );
   return guards;
 }
 

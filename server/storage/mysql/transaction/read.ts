@@ -40,7 +40,7 @@ import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
 import { frontMax, groupId, groupRead, groupsToRead } from "../../rows/shares.ts";
 import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
-import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan, WHOLE_QUEUE } from "../../store.ts";
 import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {
@@ -116,11 +116,14 @@ export async function load(connection: Connection, plan: LoadPlan, sources: Sour
   const { from, below } = prefixRange(plan.rule.prefix);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await connection.run(trip);
-  const locks = rowsOf(results[idsAt]).map(([id]) => ({
-    id: bigintOf(id),
-    heads: HEADS_PER_RULE_LOCK,
-    likelyQueue: true,
-  }));
+  const { wholeQueues } = plan.rule;
+  const locks = rowsOf(results[idsAt])
+    .map(([id]) => bigintOf(id))
+    .map((id) => ({
+      id,
+      heads: wholeQueues?.has(id) ? WHOLE_QUEUE : HEADS_PER_RULE_LOCK,
+      likelyQueue: true,
+    }));
   return read(connection, new Trip("load"), { ...plan, locks }, sources);
 }
 
