@@ -254,16 +254,6 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
-    fault: "takes what it remembers of shares for all that there is",
-    patches: [
-      {
-        file: "storage/cached-shares.ts",
-        from: "return isBehind(a, b) ? a : b;",
-        to: "return null;",
-      },
-    ],
-  },
-  {
     fault: "does not notice a fail-over",
     patches: [
       {

@@ -20,7 +20,7 @@ import type { Clock } from "../core/database-clock.ts";
 import type { Lock } from "../core/lock.ts";
 import { type Linked, RecentList } from "../core/recent-map.ts";
 import type { GroupRead, PoolRows, Queue } from "../core/rows.ts";
-import { type KnownShares, knownAfter, liveShares, sharesFor } from "./cached-shares.ts";
+import { type CachedShares, knownAfter, liveShares, sharesFor } from "./cached-shares.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_OF_LOCK,
@@ -314,7 +314,7 @@ export interface LiveClaims {
   /** All waiters up to this one are known; null: the whole queue is known. */
   readonly queueTo: QueuePosition | null;
   /** What is known of a long queue whose shares are fair, instead; null: it is none. */
-  readonly shares: KnownShares | null;
+  readonly shares: CachedShares | null;
 }
 
 /** The waiters of the lock's own queue, in order. */
@@ -455,7 +455,7 @@ export class Copies implements Before {
   }
 
   /** As `take`, of a queue that is known in parts. */
-  takeShares(known: LockWithClaims, shares: KnownShares, heads: number, plan: LoadPlan): boolean {
+  takeShares(known: LockWithClaims, shares: CachedShares, heads: number, plan: LoadPlan): boolean {
     const { lock, claims } = known;
     const asked = plan.claims.flatMap((key) =>
       key.lockId === lock.id ? (claims.all.get(key.ticketNumber) ?? []) : [],

@@ -8,7 +8,7 @@ import type { GroupRead, Queue } from "../core/rows.ts";
 import { groupsToRead } from "./rows/shares.ts";
 import { CACHED_HOLDERS_MAX, CACHED_SHARES_MAX } from "./storage-bounds.ts";
 
-export interface KnownShares {
+export interface CachedShares {
   /** All at the front up to this one are known; null: all of them are. */
   readonly frontTo: Pick<Claim, "turn" | "ticketNumber"> | null;
   /** The ticket number up to which the waiters of each group are known; null: all of them are. */
@@ -17,10 +17,10 @@ export interface KnownShares {
 
 /** What is known after a decision that has read this beside what was known before. null: nothing is. */
 export function knownAfter(
-  known: KnownShares | null,
+  known: CachedShares | null,
   queue: Queue | undefined,
   groups: ReadonlyMap<string, GroupRead> | undefined,
-): KnownShares | null {
+): CachedShares | null {
   if (!queue || queue.complete) return known;
   const last = queue.head.at(-1);
   const frontTo = queue.frontComplete ? null : last && { turn: last.turn, ticketNumber: last.ticketNumber };
@@ -34,21 +34,21 @@ export function knownAfter(
   return { frontTo: known ? furtherOf(known.frontTo, frontTo) : frontTo, groups: merged };
 }
 
-function furtherOf(a: KnownShares["frontTo"], b: KnownShares["frontTo"]): KnownShares["frontTo"] {
+function furtherOf(a: CachedShares["frontTo"], b: CachedShares["frontTo"]): CachedShares["frontTo"] {
   if (a === null || b === null) return null;
   return isBehind(a, b) ? a : b;
 }
 
-function isBehind(a: NonNullable<KnownShares["frontTo"]>, b: NonNullable<KnownShares["frontTo"]>): boolean {
+function isBehind(a: NonNullable<CachedShares["frontTo"]>, b: NonNullable<CachedShares["frontTo"]>): boolean {
   return byOrder(a, b) > 0;
 }
 
-function isAtFront({ frontTo }: KnownShares, claim: Claim): boolean {
+function isAtFront({ frontTo }: CachedShares, claim: Claim): boolean {
   return claim.turn !== null && (frontTo === null || !isBehind(claim, frontTo));
 }
 
 /** Whether such a claim of the lock is among those that are known all. */
-function isIn(shares: KnownShares, claim: Claim): boolean {
+function isIn(shares: CachedShares, claim: Claim): boolean {
   if (placeOf(claim) === HELD_PLACE || isAtFront(shares, claim)) return true;
   const upTo = claim.group === null ? undefined : shares.groups.get(claim.group);
   return upTo === null || (upTo !== undefined && claim.ticketNumber <= upTo);
@@ -61,7 +61,7 @@ function isIn(shares: KnownShares, claim: Claim): boolean {
 export function liveShares(
   lock: Lock,
   claims: Iterable<Claim>,
-  shares: KnownShares,
+  shares: CachedShares,
 ): Map<bigint, Claim> | null {
   const holders: Claim[] = [];
   const front: Claim[] = [];
@@ -84,7 +84,7 @@ interface Wanted {
   readonly lock: Lock;
   /** As of liveShares. */
   readonly all: ReadonlyMap<bigint, Claim>;
-  readonly shares: KnownShares;
+  readonly shares: CachedShares;
   /** How many may be granted. */
   readonly heads: number;
   /** Of the lock, those that the decision is asked about. */
