@@ -124,11 +124,7 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
   }
   if (hasSets(rows)) requireWhole(turns);
   // A change of a pattern leaves the order of each queue to the next decision about it.
-  for (const {
-    draft,
-    asked: { length },
-  } of turns)
-    if (length > 0 && draft.lock.waiting > 0) setOrder(draft);
+  for (const { draft, asked } of turns) if (asked.length > 0 && draft.lock.waiting > 0) setOrder(draft);
   for (const turn of turns) {
     const { draft, markFound, earlier } = turn;
     // An attempt that was committed without an answer.

@@ -88,14 +88,15 @@ export function openDraft(
     frontComplete = false,
   } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
   const queue: Claim[] = [];
-  const read = claims.length;
-  // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
-  const once = (waiter: Claim): Claim => {
-    const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
-    if (!known) claims.push(waiter);
-    return known || waiter;
-  };
-  for (const waiter of head) queue.push(once(waiter));
+  const mayBeRead = claims.length > 0;
+  for (const waiter of head) {
+    // Twice if by name, too. The queue then takes the same object.
+    if (mayBeRead) queue.push(addOnce(claims, waiter));
+    else {
+      claims.push(waiter);
+      queue.push(waiter);
+    }
+  }
   const groups = rows.groups?.get(lock.id) ?? null;
   if (groups)
     for (const { waiters } of groups.values()) for (const waiter of waiters) addOnce(claims, waiter);
@@ -130,8 +131,11 @@ export function openDraft(
   };
 }
 
-function addOnce(claims: Claim[], waiter: Claim): void {
-  if (!claims.some(({ ticketNumber }) => ticketNumber === waiter.ticketNumber)) claims.push(waiter);
+/** Adds the waiter, unless it was read in another way. Returns the object that is among the claims. */
+function addOnce(claims: Claim[], waiter: Claim): Claim {
+  const known = claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
+  if (!known) claims.push(waiter);
+  return known ?? waiter;
 }
 
 /** The claim with this number, if it is known. */

@@ -6,7 +6,7 @@
 // behind all others there.
 
 import { QUEUE_HEAD_MAX, REORDERED_MAX, SHARE_HOLDERS_MAX } from "./bounds.ts";
-import type { Claim } from "./claim.ts";
+import { type Claim, inOrder } from "./claim.ts";
 import { type Draft, touch } from "./draft.ts";
 import { effectiveQueueRules } from "./limit.ts";
 import type { Lock } from "./lock.ts";
@@ -21,7 +21,7 @@ export function setOrder(draft: Draft): void {
   if (lock.waiting > 0) {
     if (!draft.queueComplete) throw new RowsNeeded({ wholeQueues: [lock.id] });
     const first = new Set<string>();
-    for (const claim of inOrderOfArrival(queue)) {
+    for (const claim of inOrder([...queue])) {
       const group = groupAt(claim, shareBy);
       if (claim.group !== group) touch(draft, claim);
       claim.group = group;
@@ -37,10 +37,6 @@ export function setOrder(draft: Draft): void {
 /** The turn of a group whose wait for it began with this ticket number. It rises with each arrival and with each grant. */
 function turnFrom({ lastToken }: Lock, ticketNumber: bigint): bigint {
   return ticketNumber + lastToken;
-}
-
-function inOrderOfArrival(queue: readonly Claim[]): Claim[] {
-  return queue.toSorted((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
 }
 
 function setTurn(draft: Draft, claim: Claim, turn: bigint | null): void {
@@ -150,5 +146,5 @@ function knownOf(draft: Draft, group: string): Claim[] | null {
   // Beyond the last one that was read there are others, which came before the new ones.
   const upTo = isGroupComplete(draft, group) || !read ? null : read.upTo;
   const isKnown = (claim: Claim) => claim.group === group && (upTo === null || claim.ticketNumber <= upTo);
-  return inOrderOfArrival(draft.claims.filter(isKnown));
+  return inOrder(draft.claims.filter(isKnown));
 }

@@ -108,12 +108,10 @@ export class CachedLocks {
       if (anywhereInQueue && !isWhole) return null;
       const hasShares = lock.sharedBy && lock.waiting > 0;
       const max = hasShares ? lock.waiting : heads;
-      if (
-        claims.shares
-          ? !copies.takeShares({ lock, claims }, claims.shares, heads, plan)
-          : !copies.take({ lock, claims }, max)
-      )
-        return null;
+      const isTaken = claims.shares
+        ? copies.takeShares({ lock, claims }, claims.shares, heads, plan)
+        : copies.take({ lock, claims }, max);
+      if (!isTaken) return null;
       if (hasShares || plan.holdersOf.includes(id)) copies.takeHolders(claims);
     }
     for (const key of plan.claims) {
@@ -163,13 +161,10 @@ export class CachedLocks {
       this.#claims -= known.claims?.all.size ?? 0;
       if (!own || isShared(known) || lockRead?.sharedBy !== lock.sharedBy) known.claims = null;
       else if (hasLongShares(lock)) {
-        const { id } = lock;
-        const { all, shares = null } = known.claims ?? { all: new Map<bigint, Claim>() };
         // What was known whole says nothing of the parts.
-        const now = knownAfter(shares, loaded.queues.get(id), loaded.groups?.get(id));
-        for (const claim of seen.get(id) ?? []) all.set(claim.ticketNumber, claim);
-        const live = now && liveShares(lock, all.values(), now);
-        known.claims = live && { all: live, queueTo: null, shares: now };
+        const shares = known.claims?.shares ?? null;
+        const now = knownAfter(shares, loaded.queues.get(lock.id), loaded.groups?.get(lock.id));
+        known.claims = now && partsAfter(lock, known.claims, seen.get(lock.id), now);
       } else {
         const whole = known.claims?.shares ? null : known.claims;
         known.claims = liveClaims(lock, whole, seen.get(lock.id), readTo);
@@ -317,6 +312,19 @@ export interface LiveClaims {
   readonly shares: CachedShares | null;
 }
 
+/** The cached claims of a lock with long shares after it was written; null: not all holders are known, or it is too much. */
+function partsAfter(
+  lock: Lock,
+  known: LiveClaims | null,
+  seen: readonly Claim[] | undefined,
+  shares: CachedShares,
+): LiveClaims | null {
+  const claims = known?.all ?? new Map<bigint, Claim>();
+  for (const claim of seen ?? []) claims.set(claim.ticketNumber, claim);
+  const all = liveShares(lock, claims.values(), shares);
+  return all && { all, queueTo: null, shares };
+}
+
 /** The waiters of the lock's own queue, in order. */
 function queueIn(all: ReadonlyMap<bigint, Claim>): Claim[] {
   return [...all.values()].filter((claim) => claim.state === "waiting" && !isEntering(claim));
@@ -420,17 +428,17 @@ export class Copies implements Before {
     return this.#originals.get(lockId)?.claims.all.get(ticketNumber);
   }
 
-  /**
-   * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be
-   * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether
-   * a lease has ended or the lock is due.
-   */
   /** Adds a pool, which has no claims of its own. */
   takePool(lock: Lock): Lock {
     this.#originals.set(lock.id, { lock, claims: NO_CLAIMS });
     return { ...lock };
   }
 
+  /**
+   * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be
+   * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether
+   * a lease has ended or the lock is due.
+   */
   take(known: LockWithClaims, heads: number): boolean {
     const { lock, claims } = known;
     this.locks.set(lock.id, { ...lock });

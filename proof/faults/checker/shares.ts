@@ -1,7 +1,7 @@
 // Where the shares of a lock are fair: whoever is granted from the queue is of a group that holds no more than another one of which
 // somebody waits. What a group holds follows from the leases that are listed at the end.
 
-import type { History, Listed, RulesSet } from "../history/history.ts";
+import type { Acquired, History, Listed, RulesSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 
 /** By the database's clock: a wait that begins so shortly before a grant may not have been seen, and ends may be of the same time. */
@@ -14,19 +14,25 @@ export function shares(history: History): Breach[] {
   // The times of claims change after the clock was set, and what is not listed is not counted.
   if (history.of("step").length > 0 || history.of("lose").length > 0) return [];
   const breaches: Breach[] = [];
-  for (const [lock, changes] of history.byLock("rules")) {
-    if (!isAlwaysShared(changes)) continue;
-    const leases = (history.byLock("list").get(lock) ?? []).filter(isTimed);
-    const fromUs = sharedFromUs(history, leases, changes[0] as RulesSet);
-    const waits = [...leases, ...(history.byLock("unserved").get(lock) ?? []).filter(isWait)];
+  const [listed, unserved, asked] = [
+    history.byLock("list"),
+    history.byLock("unserved"),
+    history.byLock("acquire"),
+  ];
+  for (const [lock, [rules, ...others]] of history.byLock("rules")) {
+    // The rules were set once, and are as they were then.
+    if (others.length > 0 || rules?.outcome !== "done" || rules.shareBy === undefined) continue;
+    const leases = (listed.get(lock) ?? []).filter(isTimed);
+    const fromUs = sharedFromUs(rules, asked.get(lock) ?? [], leases);
+    const waits = [...leases, ...(unserved.get(lock) ?? []).filter(isWait)];
     for (const lease of leases) {
       const atUs = lease.grantedUs;
       // It was granted at once.
       if (atUs - lease.requestedUs < UNSURE_US || atUs < fromUs) continue;
-      const others = leases.filter((other) => BigInt(other.token) < BigInt(lease.token));
-      const surely = (group: string) => heldBy(others, group, (each) => endOf(each) > atUs + UNSURE_US);
+      const before = leases.filter((other) => BigInt(other.token) < BigInt(lease.token));
+      const surely = (group: string) => heldBy(before, group, (each) => endOf(each) > atUs + UNSURE_US);
       const perhaps = (group: string) =>
-        heldBy(others, group, (each) => latestEndOf(each) > atUs - UNSURE_US);
+        heldBy(before, group, (each) => latestEndOf(each) > atUs - UNSURE_US);
       const passed = waits.find(
         (wait) =>
           wait.group !== lease.group &&
@@ -42,18 +48,13 @@ export function shares(history: History): Breach[] {
   return breaches;
 }
 
-/** The rules were set once, and are as they were then. */
-function isAlwaysShared(changes: readonly RulesSet[]): boolean {
-  return changes.length === 1 && changes[0]?.outcome === "done" && changes[0].shareBy !== undefined;
-}
-
 /** By the database's clock, the first request that was begun after the rules had been set. */
 function sharedFromUs(
-  history: History,
+  { endMs }: RulesSet,
+  calls: readonly Acquired[],
   leases: readonly (Listed & Timed)[],
-  { lock, endMs }: RulesSet,
 ): number {
-  const later = (history.byLock("acquire").get(lock) ?? []).filter(({ startMs }) => startMs > endMs);
+  const later = calls.filter(({ startMs }) => startMs > endMs);
   const tokens = new Set(later.map(({ token }) => token));
   const times = leases.filter(({ token }) => tokens.has(token)).map(({ requestedUs }) => requestedUs);
   return Math.min(Number.POSITIVE_INFINITY, ...times);

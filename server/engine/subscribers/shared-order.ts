@@ -13,20 +13,20 @@ export function inOrderOfShares(places: readonly QueuePlace[]): QueuePlace[] {
   const groups = new Map<bigint, Group>();
   const ranked = places.map((place) => {
     const { turn = null, groupId = null } = place.share ?? {};
-    // A claim for several locks came before the order changed, and goes first.
-    if (groupId === null) return { place, before: 0, turn: turn ?? place.ticketNumber };
-    const group = groups.get(groupId) ?? { turn: place.ticketNumber, permits: 0 };
+    const known = groupId === null ? undefined : groups.get(groupId);
+    // A claim for several locks came before the order changed, and stands by itself.
+    const group = known ?? { turn: place.ticketNumber, permits: 0 };
     if (turn !== null) group.turn = turn;
-    groups.set(groupId, group);
+    if (groupId !== null) groups.set(groupId, group);
     const before = group.permits;
     group.permits += place.permits;
     return { place, before, group };
   });
-  const turnOf = (one: (typeof ranked)[number]) => one.group?.turn ?? one.turn ?? 0n;
-  ranked.sort((a, b) => {
-    if (a.before !== b.before) return a.before - b.before;
-    const [first, second] = [turnOf(a), turnOf(b)];
-    return first < second ? -1 : first > second ? 1 : Number(a.place.ticketNumber - b.place.ticketNumber);
-  });
+  ranked.sort(
+    (a, b) =>
+      a.before - b.before ||
+      Number(a.group.turn - b.group.turn) ||
+      Number(a.place.ticketNumber - b.place.ticketNumber),
+  );
   return ranked.map(({ place }) => place);
 }

@@ -6,6 +6,8 @@ import type { Claim } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import { heldByGroup, holdersAmong } from "../../core/queue-rules.ts";
 import type { GroupRead, Queue } from "../../core/rows.ts";
+import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
+import { type LoadPlan, WHOLE_QUEUE } from "../store.ts";
 
 /** The ids of groups are above those of all pools. */
 export const GROUPS_FROM = 2n ** 62n;
@@ -24,6 +26,11 @@ const GROUP_READ = 2;
 /** How many of those at the front a decision reads that would read so many of a queue in order of arrival. */
 export function frontMax(heads: number): number {
   return Math.max(heads, FRONT_READ);
+}
+
+/** How many waiters a transaction that changes this rule reads of a lock under it. */
+export function headsUnder({ wholeQueues }: NonNullable<LoadPlan["rule"]>, lockId: bigint): number {
+  return wholeQueues?.has(lockId) ? WHOLE_QUEUE : HEADS_PER_RULE_LOCK;
 }
 
 interface Shares {

@@ -22,7 +22,7 @@ import {
 } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { type Moves, movesOf, placesOf, withoutDeadlines } from "../rows/placement.ts";
-import { frontMax, groupId, groupRead, groupsToRead } from "../rows/shares.ts";
+import { frontMax, groupId, groupRead, groupsToRead, headsUnder } from "../rows/shares.ts";
 import {
   asIs,
   bytesOf,
@@ -36,14 +36,12 @@ import {
   takenBy,
   writtenClaimValues,
 } from "../rows/values.ts";
-import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import {
   type DecideRows,
   LOCKS_PER_RULE_MAX,
   type Loaded,
   type LoadPlan,
   type StoreObserver,
-  WHOLE_QUEUE,
   type Writes,
 } from "../store.ts";
 import { type GuardTimes, guardWrite } from "./guard-writes.ts";
@@ -288,14 +286,7 @@ function plannedGuards(handle: SqliteHandle, { locks, rule }: LoadPlan, atUs: nu
   if (!rule || rule.rulesOnly) return guards;
   const { from, below } = prefixRange(rule.prefix);
   for (const row of statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX))
-    guards.push(
-      plannedGuard(
-        handle,
-        row,
-        rule.wholeQueues?.has(row[0] as bigint) ? WHOLE_QUEUE : HEADS_PER_RULE_LOCK,
-        atUs,
-      ),
-    );
+    guards.push(plannedGuard(handle, row, headsUnder(rule, row[0] as bigint), atUs));
   return guards;
 }
 

@@ -37,10 +37,10 @@ import {
   recordsOf,
 } from "../../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
-import { frontMax, groupId, groupRead, groupsToRead } from "../../rows/shares.ts";
+import { frontMax, groupId, groupRead, groupsToRead, headsUnder } from "../../rows/shares.ts";
 import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
-import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
-import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan, WHOLE_QUEUE } from "../../store.ts";
+import { BRANCHES_MAX } from "../../storage-bounds.ts";
+import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan } from "../../store.ts";
 import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {
@@ -116,14 +116,9 @@ export async function load(connection: Connection, plan: LoadPlan, sources: Sour
   const { from, below } = prefixRange(plan.rule.prefix);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await connection.run(trip);
-  const { wholeQueues } = plan.rule;
-  const locks = rowsOf(results[idsAt])
-    .map(([id]) => bigintOf(id))
-    .map((id) => ({
-      id,
-      heads: wholeQueues?.has(id) ? WHOLE_QUEUE : HEADS_PER_RULE_LOCK,
-      likelyQueue: true,
-    }));
+  const { rule } = plan;
+  const ids = rowsOf(results[idsAt]).map(([id]) => bigintOf(id));
+  const locks = ids.map((id) => ({ id, heads: headsUnder(rule, id), likelyQueue: true }));
   return read(connection, new Trip("load"), { ...plan, locks }, sources);
 }
 
@@ -203,14 +198,10 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
   for (const { id, heads, likelyQueue, hasShares } of plan.locks) {
     if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);
-    if (hasShares)
-      branches.push([FRONT, id, frontMax(heads)], ...(plan.holdersOf.includes(id) ? [] : [holdersIn(id)]));
+    if (hasShares) branches.push([FRONT, id, frontMax(heads)]);
+    if (hasShares && !plan.holdersOf.includes(id)) branches.push([HOLDERS, id]);
   }
   return branches;
-}
-
-function holdersIn(lockId: bigint): Branch {
-  return [HOLDERS, lockId];
 }
 
 /** Adds the branches in as few statements as possible; returns the indexes of their results. */
@@ -236,7 +227,10 @@ async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRow
   const places = addBranches(trip, [
     ...passed.map((id): Branch => [DUE, id, nowUs]),
     ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
-    ...unexpected.flatMap(({ id, heads }): Branch[] => [[FRONT, id, frontMax(heads)], holdersIn(id)]),
+    ...unexpected.flatMap(({ id, heads }): Branch[] => [
+      [FRONT, id, frontMax(heads)],
+      [HOLDERS, id],
+    ]),
   ]);
   const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
   const results = await connection.run(trip);
