@@ -129,6 +129,7 @@ function tablesOf(types: Types): Table[] {
         rate_until ${instant},
         queue_rules ${bytes(192)} NULL,
         shared_by ${bytes(128)} NULL,
+        order_key ${instant},
         wakes_at ${time} NULL,
         decided_at ${instant},
         next_deadline ${time} NULL,

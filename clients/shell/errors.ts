@@ -14,6 +14,7 @@ const WORDS: Readonly<Record<string, string>> = {
   limit: "the limit",
   status: "the status",
   max_wait: "--wait",
+  head_start: "--head-start",
   "rate.permits": "the permits of --rate",
   "rate.per": "the time of --rate",
   labels: "--label",

@@ -146,11 +146,12 @@ export interface LockFlags extends LeaseFlags {
   readonly shared?: true;
   readonly exclusive?: true;
   readonly also?: readonly FurtherLock[];
+  readonly headStart?: number;
   readonly quiet?: true;
 }
 
 export interface SpendFlags
-  extends Pick<LockFlags, "wait" | "permits" | "owner" | "label" | "ifStatus" | "quiet"> {
+  extends Pick<LockFlags, "wait" | "permits" | "headStart" | "owner" | "label" | "ifStatus" | "quiet"> {
   readonly requestId?: string;
 }
 
@@ -184,7 +185,12 @@ function addQueueOptions<Each extends Command>(command: Each): Each {
   return command
     .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
     .option("--no-wait", "do not wait: take it now or not at all")
-    .option("--permits <count>", "how many permits to take (default 1)", countParser(1, PERMITS_MAX));
+    .option("--permits <count>", "how many permits to take (default 1)", countParser(1, PERMITS_MAX))
+    .option(
+      "--head-start <time>",
+      "queue as if it had come so much earlier, where the lock allows it",
+      parseDelay,
+    );
 }
 
 function addClaimOptions<Each extends Command>(command: Each): Each {
@@ -237,19 +243,28 @@ export function addOutcomeOptions<Each extends Command>(command: Each): Each {
     );
 }
 
-export function lockOptions({ wait = "forever", permits, shared, exclusive, also, ...flags }: LockFlags) {
+export function lockOptions({
+  wait = "forever",
+  permits,
+  shared,
+  exclusive,
+  also,
+  headStart,
+  ...flags
+}: LockFlags) {
   const mode = shared ? "shared" : exclusive ? "exclusive" : undefined;
   return {
     wait: wait === false ? 0 : wait,
-    ...given({ permits, mode, also }),
+    ...given({ permits, mode, also, headStart }),
     ...leaseOptions(flags),
   } satisfies LockOptions;
 }
 
-export function spendOptions({ wait = "forever", permits, owner, label, ifStatus, requestId }: SpendFlags) {
+export function spendOptions({ wait = "forever", label, ...flags }: SpendFlags) {
+  const { permits, headStart, owner, ifStatus, requestId } = flags;
   return {
     wait: wait === false ? 0 : wait,
-    ...given({ permits, owner, labels: label, ifStatus, requestId }),
+    ...given({ permits, headStart, owner, labels: label, ifStatus, requestId }),
   } satisfies SpendOptions;
 }
 

@@ -11,7 +11,7 @@ import type {
 } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given } from "./flags.ts";
+import { countParser, given, parseDelay } from "./flags.ts";
 import { behindWords, limitWords, queueRulesWords, rateWords, settingName } from "./lock-views.ts";
 import { pausedLimit, reasonOf } from "./paused-limits.ts";
 import { changedPoolLine, usedWords } from "./pools.ts";
@@ -66,6 +66,7 @@ interface LimitFlags {
   readonly waitingMax?: number;
   readonly newestWins?: true;
   readonly shareBy?: string;
+  readonly headStartMax?: number;
   readonly unsetQueueRules?: true;
   readonly ifVersion?: number;
   readonly reason?: string;
@@ -95,6 +96,11 @@ export const limit: Declare = (command, context) =>
       "--share-by <group>",
       "grant fair shares to groups: principal, or label: and a key, such as label:tenant",
     )
+    .option(
+      "--head-start-max <time>",
+      "let requests be queued as if they had come earlier, by at most so much",
+      parseDelay,
+    )
     .option("--unset-queue-rules", "delete the queue rules that were set")
     .option(
       "--if-version <version>",
@@ -105,8 +111,8 @@ export const limit: Declare = (command, context) =>
     .option("--json", "one object per line")
     .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
       const { pattern, pool, unset, rate, burst, unsetRate, reason, ifVersion, json } = flags;
-      const { waitingMax, newestWins, shareBy, unsetQueueRules } = flags;
-      const setsQueueRules = waitingMax !== undefined || shareBy !== undefined;
+      const { waitingMax, newestWins, shareBy, headStartMax, unsetQueueRules } = flags;
+      const setsQueueRules = [waitingMax, shareBy, headStartMax].some((set) => set !== undefined);
       const isOfMany = (pattern ?? pool) !== undefined;
       const [name, permits] = isOfMany ? [undefined, first] : [first, second];
       if (isOfMany && second !== undefined) command.fault("name a lock, a --pattern or a --pool, not both");
@@ -119,11 +125,20 @@ export const limit: Declare = (command, context) =>
       if (burst !== undefined && !rate && !command.hasFaults)
         command.fault("--burst is how much of a rate may go at once: add --rate");
       if (unsetQueueRules && setsQueueRules)
-        command.fault("--unset-queue-rules deletes them: leave out --waiting-max and --share-by");
+        command.fault(
+          "--unset-queue-rules deletes them: leave out --waiting-max, --share-by and --head-start-max",
+        );
       if (newestWins && waitingMax === undefined && !command.hasFaults)
         command.fault("--newest-wins says who waits when as many wait as may: add --waiting-max");
-      if (newestWins && shareBy !== undefined)
-        command.fault("--newest-wins and --share-by are two orders of one queue: leave out one of them");
+      const orders = Object.entries({
+        "--newest-wins": newestWins,
+        "--share-by": shareBy,
+        "--head-start-max": headStartMax,
+      }).flatMap(([flag, set]) => (set === undefined ? [] : flag));
+      if (orders.length > 1)
+        command.fault(
+          `${orders.join(" and ")} are ${orders.length === 2 ? "two" : "three"} orders of one queue: name one`,
+        );
       if (shareBy !== undefined && shareBy !== "principal" && !/^label:./s.test(shareBy))
         command.fault(
           `--share-by "${shareBy}" is no group: write principal, or label: and a key, such as label:tenant`,
@@ -142,7 +157,7 @@ export const limit: Declare = (command, context) =>
       const isChange = [permits, unset, rate, unsetRate, queueRules].some((set) => set !== undefined);
       if (!isChange && !command.hasFaults && (reason ?? ifVersion) !== undefined)
         command.fault(
-          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate, --unset-rate, --waiting-max, --share-by or --unset-queue-rules",
+          "--reason and --if-version go with a change: add how many permits may be held, --unset, --rate, --unset-rate, --waiting-max, --share-by, --head-start-max or --unset-queue-rules",
         );
       const target = targetOf({ ...given({ name }), ...flags });
       if (isChange && !target)
@@ -171,13 +186,18 @@ function queueRulesOf({
   waitingMax,
   newestWins,
   shareBy,
+  headStartMax,
   unsetQueueRules,
-}: Pick<LimitFlags, "waitingMax" | "newestWins" | "shareBy" | "unsetQueueRules">):
+}: Pick<LimitFlags, "waitingMax" | "newestWins" | "shareBy" | "headStartMax" | "unsetQueueRules">):
   | QueueRules
   | null
   | undefined {
-  if (waitingMax === undefined && shareBy === undefined) return unsetQueueRules ? null : undefined;
-  return { ...given({ waitingMax, shareBy }), whenFull: newestWins ? "end longest waiting" : "refuse" };
+  if ([waitingMax, shareBy, headStartMax].every((set) => set === undefined))
+    return unsetQueueRules ? null : undefined;
+  return {
+    ...given({ waitingMax, shareBy, headStartMax }),
+    whenFull: newestWins ? "end longest waiting" : "refuse",
+  };
 }
 
 function targetOf({

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { history as historyOfSets, simulateSets } from "../../test/core/few-locks.ts";
 import type { Core } from "../../test/core/rows-in-memory.ts";
 import { simulate } from "../../test/core/simulation.ts";
-import { history, sharedHistory } from "../../test/core/steps.ts";
+import { headStartHistory, history, sharedHistory } from "../../test/core/steps.ts";
 import { seed } from "../../test/support/seed.ts";
 import { CORE, MUTANTS, type Mutant, patched } from "./planted.ts";
 
@@ -25,7 +25,7 @@ afterAll(() => rm(directory, { recursive: true }));
 
 test("a copy of the core without a fault passes", async () => {
   const core = await copyOfCore("sound");
-  for (const kind of [{}, { sets: true }, { shares: true }] as const)
+  for (const kind of [{}, { of: "sets" }, { of: "shares" }, { of: "head starts" }] as const)
     expect(fc.defaultReportMessage(check(core, { numRuns: 20 }, kind))).toBeUndefined();
 });
 
@@ -39,15 +39,16 @@ test.each(MUTANTS)("a core that $fault is caught", async (mutant) => {
   expect(result.errorInstance).not.toBeInstanceOf(ReferenceError);
 });
 
-function check(core: Core, options: object, kind: Pick<Mutant, "sets" | "shares">): fc.RunDetails<unknown> {
+function check(core: Core, options: object, kind: Pick<Mutant, "of">): fc.RunDetails<unknown> {
   return fc.check(propertyOf(core, kind) as fc.IProperty<unknown>, { seed, ...options });
 }
 
-function propertyOf(core: Core, { sets, shares }: Pick<Mutant, "sets" | "shares">) {
-  if (sets) return fc.property(historyOfSets, (steps) => simulateSets(steps, core));
-  if (!shares) return fc.property(history, (steps) => simulate(steps, { core }));
+function propertyOf(core: Core, { of }: Pick<Mutant, "of">) {
+  if (of === "sets") return fc.property(historyOfSets, (steps) => simulateSets(steps, core));
+  if (!of) return fc.property(history, (steps) => simulate(steps, { core }));
   // Half of them read only parts of the queue, which the reference model does not follow.
-  return fc.property(sharedHistory, fc.constantFrom({}, { dueMax: 1 }), (steps, options) =>
+  const ofOneQueue = of === "shares" ? sharedHistory : headStartHistory;
+  return fc.property(ofOneQueue, fc.constantFrom({}, { dueMax: 1 }), (steps, options) =>
     simulate(steps, { core, ...options }),
   );
 }

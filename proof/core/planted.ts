@@ -11,10 +11,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Only the histories of claims for several locks show it. */
-  readonly sets?: true;
-  /** Those of principals that share a lock show it soonest. */
-  readonly shares?: true;
+  /** The histories that show it soonest: of claims for several locks, or of a queue that is shared or has head starts. */
+  readonly of?: "sets" | "shares" | "head starts";
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -640,14 +638,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "gives several locks to who is first at one of them",
-    sets: true,
+    of: "sets",
     file: "levels.ts",
     from: 'return fate !== "ready" || parts.every(isReady);',
     to: 'return fate !== "ready" || parts.some(isReady);',
   },
   {
     fault: "holds what is free of several locks while it waits for the others",
-    sets: true,
+    of: "sets",
     file: "levels.ts",
     from: 'return fate !== "ready" || parts.every(isReady);',
     to: `if (fate !== "ready" || parts.every(isReady)) return true;
@@ -659,7 +657,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "lets later claims pass one for several locks",
-    sets: true,
+    of: "sets",
     file: "levels.ts",
     from: "    if (head.members !== null && !isWholeAndReady(draft, head, fate)) return;",
     to: `    if (head.members !== null && !isWholeAndReady(draft, head, fate)) {
@@ -674,7 +672,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "gives back two of several locks",
-    sets: true,
+    of: "sets",
     file: "transitions.ts",
     from: "  for (const part of wholeOrThrow(draft, claim)) {\n    endRow(",
     to: `  const parts = wholeOrThrow(draft, claim);
@@ -683,35 +681,35 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "renews one of several locks",
-    sets: true,
+    of: "sets",
     file: "transitions.ts",
     from: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members !== null)",
     to: "  showRenewal(claim);\n  touch(draft, claim);\n  if (claim.members === undefined)",
   },
   {
     fault: "does not write that a claim for several locks must be looked at",
-    sets: true,
+    of: "sets",
     file: "transitions.ts",
     from: "  if (left.length > 0) return clock.atLeastUs;\n",
     to: "",
   },
   {
     fault: "grants nothing at a lock that a claim for several has left in the same decision",
-    sets: true,
+    of: "sets",
     file: "decide-batch.ts",
     from: "  settle(batch);\n",
     to: "",
   },
   {
     fault: "gives one token to several locks",
-    sets: true,
+    of: "sets",
     file: "transitions.ts",
     from: "    fencingToken: (parts[at] as Part).claim.fencingToken,",
     to: "    fencingToken: (parts[at > 0 ? 0 : at] as Part).claim.fencingToken,",
   },
   {
     fault: "grants several locks at once where somebody waits for one of them",
-    sets: true,
+    of: "sets",
     file: "decide.ts",
     from: "const isGranted = asking.every(isGrantable);",
     to: "const isGranted = isGrantable(asking[0] as AskingAt);",
@@ -754,66 +752,80 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "counts for a share what was granted, also when it has ended",
-    shares: true,
+    of: "shares",
     file: "queue-rules.ts",
     from: 'claim.lockId === lockId && claim.state !== "ended" && placeOf',
     to: "claim.lockId === lockId && placeOf",
   },
   {
     fault: "counts nothing of what groups hold",
-    shares: true,
+    of: "shares",
     file: "queue-rules.ts",
     from: "held.set(group, (held.get(group) ?? 0) + holder.permits);",
     to: "held.set(group, 0);",
   },
   {
     fault: "gives all of a lock to the group that was first",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "if (has >= least) continue;",
     to: "if (next) continue;",
   },
   {
     fault: "lets a group keep its turn when it was granted",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "isGranted ? turnFrom(draft.lock, draft.lock.nextTicket) : turn",
     to: "turn",
   },
   {
     fault: "lets a group lose its turn when its first waiter gives up",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "isGranted ? turnFrom(draft.lock, draft.lock.nextTicket) : turn",
     to: "turnFrom(draft.lock, draft.lock.nextTicket)",
   },
   {
     fault: "counts each holder of a shared lock as one permit",
-    shares: true,
+    of: "shares",
     file: "queue-rules.ts",
     from: "held.set(group, (held.get(group) ?? 0) + holder.permits);",
     to: "held.set(group, (held.get(group) ?? 0) + 1);",
   },
   {
     fault: "says who is next when it has read only part of the front",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "return frontComplete || front >= QUEUE_HEAD_MAX ? next : undefined;",
     to: "return next;",
   },
   {
     fault: "takes the first of a group that it knows for the next one, also behind what was not read",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "(upTo === null || claim.ticketNumber <= upTo)",
     to: "true",
   },
   {
     fault: "leaves those that wait in their order when another one is set",
-    shares: true,
+    of: "shares",
     file: "shares.ts",
     from: "queue.sort(byOrder);\n  }\n  lock.sharedBy",
     to: "}\n  lock.sharedBy",
+  },
+  {
+    fault: "gives a request the head start that it asks for, and not the most that is allowed",
+    of: "head starts",
+    file: "transitions.ts",
+    from: "Math.min(headStartUs, headStartMaxUs)",
+    to: "headStartUs",
+  },
+  {
+    fault: "forgets head starts",
+    of: "head starts",
+    file: "shares.ts",
+    from: "BigInt(lock.orderKeyUs - headStartUs)",
+    to: "BigInt(lock.orderKeyUs)",
   },
 ];
 

@@ -4,7 +4,7 @@
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 
 /** In the order from harmless to dangerous, as pages show them. No right contains another. */
-export const RIGHTS = ["read", "use", "supersede", "operate", "admin"] as const;
+export const RIGHTS = ["read", "use", "supersede", "head_start", "operate", "admin"] as const;
 
 export type Right = (typeof RIGHTS)[number];
 

@@ -63,6 +63,8 @@ export interface Acquire extends Called {
   readonly terms?: Terms | null;
   /** Whether the request may take a place in the queue. */
   readonly mayWait: boolean;
+  /** By how much the claim is queued as if it had come earlier, as far as the queue rules of the lock allow it. Unset: not. */
+  readonly headStartUs?: number | undefined;
   readonly maxWaitUs: number | null;
   /** One of several locks that would do. If another transaction holds the lock's rows, the server refuses at once. */
   readonly isOneOfMany?: boolean;

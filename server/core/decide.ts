@@ -319,7 +319,7 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
     return entering(draft, lead, command);
   }
   const place = longestPlace(asking.map((one) => placeAtTheEnd(one, asking)));
-  const [claim] = parts.map((part) => enqueue(part.draft, part.claim, command.caller));
+  const [claim] = parts.map((part) => enqueue(part.draft, part.claim, command));
   return { kind: "waiting", claim: claim as Claim, place };
 }
 

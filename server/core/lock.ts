@@ -23,6 +23,8 @@ export interface Lock {
    * before them were.
    */
   sharedBy: string | null;
+  /** With head starts, what the claim that came last was given for its order: it rises with each arrival. */
+  orderKeyUs: number;
   /** Of the limit, the rate and the queue rules. 0: never set. Rises by one with every change, also when a setting is removed. */
   limitVersion: bigint;
   limitReason: string;

@@ -11,6 +11,16 @@ export interface QueueRules {
   readonly whenFull: WhenFull;
   /** Whose shares are fair: of principals, or of the values of a label (SHARE_BY_LABEL and its key). null: order of arrival. */
   readonly shareBy: string | null;
+  /** The most by which a claim may be queued as if it had come earlier. 0: it may not. Not together with shares. */
+  readonly headStartMaxUs: number;
+}
+
+/** What orders a queue in which claims have head starts, in a guard row; otherwise what shares it. */
+export const HEAD_STARTS = "head_start";
+
+/** null: the order is that of arrival. */
+export function orderOf(rules: QueueRules | null): string | null {
+  return rules?.shareBy ?? (rules && rules.headStartMaxUs > 0 ? HEAD_STARTS : null);
 }
 
 export const SHARE_BY_PRINCIPAL = "principal";
@@ -29,7 +39,9 @@ export function groupOf({ principal, labels }: Pick<Claim, "principal" | "labels
  */
 export function groupAt(claim: Claim, sharedBy: string | null): string | null {
   const isInQueue = claim.state === "waiting" && placeOf(claim) !== HELD_PLACE;
-  return sharedBy && isInQueue && claim.members === null ? groupOf(claim, sharedBy) : null;
+  return sharedBy && sharedBy !== HEAD_STARTS && isInQueue && claim.members === null
+    ? groupOf(claim, sharedBy)
+    : null;
 }
 
 /** Those of these claims that have the lock, also if they wait at a pool. */
@@ -62,37 +74,47 @@ export function byOrder(a: Ordered, b: Ordered): number {
 }
 
 /** Whether whoever came first is next, and waits until it is granted. */
-export function isByArrival({ whenFull, shareBy }: QueueRules): boolean {
-  return whenFull === "refuse" && shareBy === null;
+export function isByArrival({ whenFull, shareBy, headStartMaxUs }: QueueRules): boolean {
+  return whenFull === "refuse" && shareBy === null && headStartMaxUs === 0;
 }
 
 export function sameQueueRules(a: QueueRules | null, b: QueueRules | null): boolean {
   if (a === null || b === null) return a === b;
-  return a.waitingMax === b.waitingMax && a.whenFull === b.whenFull && a.shareBy === b.shareBy;
+  return (
+    a.waitingMax === b.waitingMax &&
+    a.whenFull === b.whenFull &&
+    a.shareBy === b.shareBy &&
+    a.headStartMaxUs === b.headStartMaxUs
+  );
 }
 
 /** As rows and the history keep them, such as `1/end_longest_waiting`, `100/refuse/label:tenant` and `/refuse/principal`. */
-export function queueRulesText({ waitingMax, whenFull, shareBy }: QueueRules): string {
-  return `${waitingMax ?? ""}/${whenFull}${shareBy === null ? "" : `/${shareBy}`}`;
+export function queueRulesText({ waitingMax, whenFull, shareBy, headStartMaxUs }: QueueRules): string {
+  const order = headStartMaxUs > 0 ? `${HEAD_STARTS}:${headStartMaxUs}` : shareBy;
+  return `${waitingMax ?? ""}/${whenFull}${order === null ? "" : `/${order}`}`;
 }
 
 /** What `queueRulesText` has written. */
 export function queueRulesOf(text: string): QueueRules {
-  const [waitingMax = "", whenFull = "", ...shareBy] = text.split("/");
+  const [waitingMax = "", whenFull = "", ...rest] = text.split("/");
+  // A label may have a slash.
+  const order = rest.length > 0 ? rest.join("/") : null;
+  const hasHeadStarts = order?.startsWith(`${HEAD_STARTS}:`) ?? false;
   return {
     waitingMax: waitingMax === "" ? null : Number(waitingMax),
     whenFull: whenFull as WhenFull,
-    // A label may have a slash.
-    shareBy: shareBy.length > 0 ? shareBy.join("/") : null,
+    shareBy: hasHeadStarts ? null : order,
+    headStartMaxUs: hasHeadStarts ? Number(order?.slice(HEAD_STARTS.length + 1)) : 0,
   };
 }
 
 /** For a person: `at most 1 waits, and the newest wins`, or `shares are fair, by principal`. */
-export function queueRulesWords({ waitingMax, whenFull, shareBy }: QueueRules): string {
+export function queueRulesWords({ waitingMax, whenFull, shareBy, headStartMaxUs }: QueueRules): string {
   const parts: string[] = [];
   if (waitingMax !== null) parts.push(`at most ${waitingMax} ${waitingMax === 1 ? "waits" : "wait"}`);
   if (whenFull !== "refuse") parts.push("the newest wins");
   if (shareBy !== null) parts.push(`shares are fair, by ${shareByWords(shareBy)}`);
+  if (headStartMaxUs > 0) parts.push(`head starts of at most ${headStartMaxUs / 1e6} s`);
   return parts.join(", and ");
 }
 

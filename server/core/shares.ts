@@ -11,12 +11,12 @@ import { type Draft, touch } from "./draft.ts";
 import { effectiveQueueRules } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import { RowsNeeded } from "./pools.ts";
-import { byOrder, groupAt, heldByGroup, holdersAmong } from "./queue-rules.ts";
+import { byOrder, groupAt, HEAD_STARTS, heldByGroup, holdersAmong, orderOf } from "./queue-rules.ts";
 
 /** Puts the queue in the order that is in force. Throws RowsNeeded if it must see the whole queue. */
 export function setOrder(draft: Draft): void {
   const { lock, limitRules, queue } = draft;
-  const shareBy = effectiveQueueRules(lock, limitRules)?.shareBy ?? null;
+  const shareBy = orderOf(effectiveQueueRules(lock, limitRules));
   if ((lock.sharedBy || null) === shareBy || lock.waiting > REORDERED_MAX) return;
   if (lock.waiting > 0) {
     if (!draft.queueComplete) throw new RowsNeeded({ wholeQueues: [lock.id] });
@@ -26,7 +26,7 @@ export function setOrder(draft: Draft): void {
       if (claim.group !== group) touch(draft, claim);
       claim.group = group;
       const isFirst = shareBy !== null && (group === null || !first.has(group));
-      setTurn(draft, claim, isFirst ? turnFrom(lock, claim.ticketNumber) : null);
+      setTurn(draft, claim, isFirst ? turnOf(lock, claim, shareBy, 0) : null);
       if (group !== null) first.add(group);
     }
     queue.sort(byOrder);
@@ -37,6 +37,21 @@ export function setOrder(draft: Draft): void {
 /** The turn of a group whose wait for it began with this ticket number. It rises with each arrival and with each grant. */
 function turnFrom({ lastToken }: Lock, ticketNumber: bigint): bigint {
   return ticketNumber + lastToken;
+}
+
+/**
+ * The turn of a claim that comes. With head starts it is a time, and rises with each arrival: the time of the request, less the head
+ * start. Clocks that are set do not matter, and nobody who comes later than a claim's head start allows passes it.
+ */
+function turnOf(
+  lock: Lock,
+  { requestedAtUs, ticketNumber }: Claim,
+  order: string | null,
+  headStartUs: number,
+): bigint {
+  if (order !== HEAD_STARTS) return turnFrom(lock, ticketNumber);
+  lock.orderKeyUs = Math.max(lock.orderKeyUs + 1, requestedAtUs);
+  return BigInt(lock.orderKeyUs - headStartUs);
 }
 
 function setTurn(draft: Draft, claim: Claim, turn: bigint | null): void {
@@ -80,8 +95,11 @@ function nextOfShared(draft: Draft, sharedBy: string): Claim | undefined {
   return frontComplete || front >= QUEUE_HEAD_MAX ? next : undefined;
 }
 
-/** A claim joins the queue, anew or again: whoever came first of its group stands at the front. One that comes back had its turn. */
-export function joinGroup(draft: Draft, claim: Claim, isNew: boolean): void {
+/**
+ * A claim joins the queue: whoever came first of its group stands at the front. `headStartUs`: by how much it is queued as if it had
+ * come earlier; null: it comes back, and had its turn.
+ */
+export function joinGroup(draft: Draft, claim: Claim, headStartUs: number | null): void {
   const { lock } = draft;
   const { sharedBy } = lock;
   if (!sharedBy) return;
@@ -91,7 +109,7 @@ export function joinGroup(draft: Draft, claim: Claim, isNew: boolean): void {
       ? undefined
       : waitersOf(draft, claim.group).find((other) => other !== claim && other.turn !== null);
   if (first && first.ticketNumber < claim.ticketNumber) return;
-  claim.turn = isNew ? turnFrom(lock, claim.ticketNumber) : claim.ticketNumber;
+  claim.turn = headStartUs === null ? claim.ticketNumber : turnOf(lock, claim, sharedBy, headStartUs);
   if (!first) return;
   setTurn(draft, first, null);
   draft.queue.sort(byOrder);

@@ -7,7 +7,7 @@ import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
 import { type Claim, type EndReason, inOrder, isEntering, isLead, isSpend } from "./claim.ts";
 import type { Acquire, Caller } from "./command.ts";
 import { type Draft, snapshot, touch } from "./draft.ts";
-import { effectiveLimit, effectiveRate, fits } from "./limit.ts";
+import { effectiveLimit, effectiveQueueRules, effectiveRate, fits } from "./limit.ts";
 import {
   afterGrant,
   afterLease,
@@ -117,13 +117,18 @@ function takeLevels({ pools, clock }: Draft, claim: Claim): void {
 }
 
 /** Puts a new claim at the end of the queue. */
-export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
+export function enqueue(
+  draft: Draft,
+  claim: Claim,
+  { caller, headStartUs = 0 }: Pick<Acquire, "caller" | "headStartUs">,
+): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
   if (draft.lock.waiting === 0) setOrder(draft);
   countWaiter(draft.lock, claim);
   if (isLead(claim)) keepAlive(draft, claim, claim.replica);
-  joinGroup(draft, claim, true);
+  const { headStartMaxUs = 0 } = effectiveQueueRules(draft.lock, draft.limitRules) ?? {};
+  joinGroup(draft, claim, Math.min(headStartUs, headStartMaxUs));
   insert(draft, claim);
   return recordWait(draft, claim, caller);
 }
@@ -150,7 +155,7 @@ function queueAgain(draft: Draft, claim: Claim): void {
   countEntering(lock, claim, -1);
   countHolder(lock, claim, -1);
   countWaiter(lock, claim);
-  joinGroup(draft, claim, false);
+  joinGroup(draft, claim, null);
   insert(draft, claim);
   touch(draft, claim);
 }

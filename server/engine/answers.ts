@@ -16,7 +16,10 @@ import type { Finding } from "../storage/store.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput
-  extends Pick<Acquire, "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "terms" | "maxWaitUs"> {
+  extends Pick<
+    Acquire,
+    "name" | "mode" | "permits" | "ttlUs" | "owner" | "labels" | "terms" | "maxWaitUs" | "headStartUs"
+  > {
   /** The caller's request id; empty: the engine makes one. */
   readonly requestId: string;
   /** Whether the request may take a place in the queue. */

@@ -150,6 +150,7 @@ export class Engine {
         terms: input.terms ?? null,
         mayWait: input.mayWait,
         maxWaitUs: input.maxWaitUs,
+        headStartUs: input.headStartUs,
         replica: follower ? replica : null,
         caller,
       },

@@ -11,7 +11,7 @@ import type { Claim } from "../core/claim.ts";
 import type { Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit, EffectiveQueueRules, EffectiveRate } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
-import type { ViewedLock } from "../engine/answers.ts";
+import type { AcquireInput, ViewedLock } from "../engine/answers.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { ExplainedLock, Explanation, WaitCause } from "../engine/history.ts";
 import type { Client } from "./call.ts";
@@ -87,6 +87,15 @@ export function labelled<Ask extends { readonly labels: Claim["labels"] }>(by: T
       `with these the request has ${count} labels, and at most ${LABELS_MAX} may be`,
     );
   return { ...ask, labels };
+}
+
+/** The same of an Acquire. Throws RIGHT_MISSING also if it asks for a head start, and may not. */
+export function asAllowed(by: ToClient, ask: AcquireInput): AcquireInput {
+  const { allowed, principal } = by.client.identity;
+  const needed: Needed = { verb: "Acquire", right: "head_start" };
+  if (ask.headStartUs && !allowed.on(needed, ask.name))
+    throw rightMissing(principal, needed, `"${ask.name}" with a head start`);
+  return labelled(by, ask);
 }
 
 export interface Seen {

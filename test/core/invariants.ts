@@ -6,6 +6,7 @@ import type { Event } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { FailOver, Lock, LockRecord } from "../../server/core/lock.ts";
+import { HEAD_STARTS } from "../../server/core/queue-rules.ts";
 import type { Policy } from "../../server/core/rows.ts";
 import {
   compatible,
@@ -73,7 +74,9 @@ function mayBeNext(
 /** Who is next: of those whose principals hold least, the one that has waited longest for its turn. */
 function nextIn(lock: Lock, claims: readonly Claim[]): Claim | undefined {
   const waiting = claims.filter(isWaiting);
-  if (lock.sharedBy !== "principal") return waiting[0];
+  if (!lock.sharedBy) return waiting[0];
+  const byTurns = waiting.toSorted((a, b) => Number((a.turn ?? 0n) - (b.turn ?? 0n)));
+  if (lock.sharedBy === HEAD_STARTS) return byTurns[0];
   const holders = claims.filter(isHeld);
   const turns = waiting.filter(({ turn }) => turn !== null);
   return turns
@@ -92,7 +95,7 @@ function eventsTellWhatHappened(transition: Transition): void {
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
   let { limit } = limitInForce(before.lock.name, before.lock.limit, limitRules);
   // In the middle of a decision the order changes with the rules of the name alone.
-  const hasOneOrder = !events.some(({ kind }) => kind === "limit_set");
+  const hasOneOrder = !events.some(({ kind }) => kind === "limit_set") && after.lock.sharedBy !== HEAD_STARTS;
   const isShared = after.lock.sharedBy === "principal";
   let lastToken = before.lock.lastToken;
   let { record } = before.lock;
@@ -164,7 +167,7 @@ function eventsTellWhatHappened(transition: Transition): void {
 function groupsStandInOrder({ after: { lock, claims } }: Transition): void {
   const first = new Set<string>();
   for (const { principal, ticketNumber, turn } of claims.filter(isWaiting)) {
-    const isFirst = lock.sharedBy === "principal" && !first.has(principal);
+    const isFirst = lock.sharedBy === HEAD_STARTS || (lock.sharedBy === "principal" && !first.has(principal));
     demand((turn !== null) === isFirst, `claim ${ticketNumber} has the turn ${turn}`);
     first.add(principal);
   }

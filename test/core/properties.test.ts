@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { seed } from "../support/seed.ts";
 import { simulate } from "./simulation.ts";
-import { history, sharedHistory } from "./steps.ts";
+import { headStartHistory, history, sharedHistory } from "./steps.ts";
 
 const numRuns = Number(process.env.ROWLOCK_TEST_RUNS ?? 200);
 const TIMEOUT_MS = 120_000 + numRuns * 100;
@@ -26,6 +26,13 @@ describe(`random histories, seed ${seed}`, () => {
     [
       "keep every promise if a decision reads only parts of a shared queue",
       sharedHistory,
+      someOfTheDue,
+      numRuns,
+    ],
+    ["end so where claims have head starts", headStartHistory, nothing, numRuns],
+    [
+      "keep every promise if a decision reads only parts of a queue with head starts",
+      headStartHistory,
       someOfTheDue,
       numRuns,
     ],

@@ -142,6 +142,21 @@ function isServers(requestId: string): boolean {
   return requestId.startsWith("\0");
 }
 
+/** The order of a queue. `key`: the one that was given last. */
+interface Order {
+  readonly by: string | null;
+  /** Of groups, or with head starts of claims by their numbers. */
+  readonly turns: Map<string, bigint>;
+  key: number;
+}
+const HEAD_STARTS = "head starts";
+
+/** Gives a claim its turn: later than all before, less its head start. */
+function keyed(order: Order, { number, arrivedAt }: ModelClaim, headStartUs: number): void {
+  order.key = Math.max(order.key + 1, arrivedAt);
+  order.turns.set(String(number), BigInt(order.key - headStartUs));
+}
+
 function principalOf({ caller }: Acquire): string {
   return caller?.principal ?? "";
 }
@@ -277,7 +292,7 @@ export class ReferenceModel {
   #failOver = NO_FAIL_OVER;
   #seenUpTo: bigint | null = null;
   /** By what each lock's waiters share it, and since which number each group waits for its turn. */
-  readonly #orders = new Map<string, { readonly by: string | null; readonly turns: Map<string, bigint> }>();
+  readonly #orders = new Map<string, Order>();
 
   /** `tokenFloors`: the lowest token that each lock may give. */
   constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
@@ -629,8 +644,11 @@ export class ReferenceModel {
     if (left.length === 0) this.#setOrder(lock);
     const claim = this.#arrive(lock, asked);
     const group = principalOf(asked);
-    if (!left.some((other) => principalOf(other.asked) === group))
-      this.#orders.get(lock)?.turns.set(group, claim.number + this.lastToken(lock));
+    const order = this.#orders.get(lock);
+    const allowedUs = this.queueRules(lock)?.headStartMaxUs ?? 0;
+    if (order?.by === HEAD_STARTS) keyed(order, claim, Math.min(asked.headStartUs ?? 0, allowedUs));
+    else if (!left.some((other) => principalOf(other.asked) === group))
+      order?.turns.set(group, claim.number + this.lastToken(lock));
     this.#signOfLife(claim, asked.replica);
     const place = { ahead: left.length, permitsAhead: permitsLeft, queueLength: left.length + 1 };
     const ofRate = rate && { rateWaitUs: this.#rateWait(rate, lock, permitsLeft + asked.permits) };
@@ -718,12 +736,16 @@ export class ReferenceModel {
 
   /** Puts the waiters in the order that is in force: in each group, whoever came first has a turn since it came. */
   #setOrder(lock: string): void {
-    const by = this.queueRules(lock)?.shareBy ?? null;
-    if ((this.#orders.get(lock)?.by ?? null) === by) return;
-    const turns = new Map<string, bigint>();
-    for (const { asked, number } of this.#waiters(lock).toReversed())
-      turns.set(principalOf(asked), number + this.lastToken(lock));
-    this.#orders.set(lock, { by, turns });
+    const rules = this.queueRules(lock);
+    const by = rules?.shareBy ?? (rules?.headStartMaxUs ? HEAD_STARTS : null);
+    const before = this.#orders.get(lock);
+    if ((before?.by ?? null) === by) return;
+    const order: Order = { by, turns: new Map(), key: before?.key ?? 0 };
+    this.#orders.set(lock, order);
+    const waiters = this.#waiters(lock);
+    for (const waiter of by === HEAD_STARTS ? waiters : []) keyed(order, waiter, 0);
+    for (const { asked, number } of by === HEAD_STARTS ? [] : waiters.toReversed())
+      order.turns.set(principalOf(asked), number + this.lastToken(lock));
   }
 
   /** Who is next: of the group that holds least, and of several such the one that has waited longest for its turn. */
@@ -731,6 +753,8 @@ export class ReferenceModel {
     const waiters = this.#waiters(lock);
     const order = this.#orders.get(lock);
     if (!order?.by) return waiters[0];
+    const turnOf = ({ number }: ModelClaim) => order.turns.get(String(number)) ?? 0n;
+    if (order.by === HEAD_STARTS) return waiters.toSorted((a, b) => Number(turnOf(a) - turnOf(b)))[0];
     const heldBy = (group: string) =>
       this.#live(lock)
         .filter((claim) => claim.granted && principalOf(claim.asked) === group)
@@ -886,11 +910,16 @@ function isSpend({ ttlUs }: Pick<Wanted, "ttlUs">): boolean {
   return ttlUs === 0;
 }
 
+function orderText({ shareBy, headStartMaxUs }: QueueRules): string {
+  const text = headStartMaxUs > 0 ? `head_start:${headStartMaxUs}` : shareBy;
+  return text ? `/${text}` : "";
+}
+
 /** Such as `3 5/1000000/5` and `3  1/refuse`. */
 function settingText({ limit, rate, queueRules }: Setting): string {
   const numbers = rate ? ` ${rate.permits}/${rate.perUs}/${rate.burst}` : "";
   const rules = queueRules
-    ? `${rate ? "" : " "} ${queueRules.waitingMax ?? ""}/${queueRules.whenFull}${queueRules.shareBy ? `/${queueRules.shareBy}` : ""}`
+    ? `${rate ? "" : " "} ${queueRules.waitingMax ?? ""}/${queueRules.whenFull}${orderText(queueRules)}`
     : "";
   return `${limit ?? ""}${numbers}${rules}`;
 }

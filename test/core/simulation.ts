@@ -385,8 +385,8 @@ function seenRate({ permits, perUs, burst, source }: EffectiveRate): ModelRate {
   return { permits, perUs, burst, source };
 }
 
-function seenQueueRules({ waitingMax, whenFull, shareBy }: QueueRules): QueueRules {
-  return { waitingMax, whenFull, shareBy };
+function seenQueueRules({ waitingMax, whenFull, shareBy, headStartMaxUs }: QueueRules): QueueRules {
+  return { waitingMax, whenFull, shareBy, headStartMaxUs };
 }
 
 /** The fields of an outcome that the model knows. */

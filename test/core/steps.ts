@@ -51,6 +51,7 @@ export type Ask =
       readonly mayWait: boolean;
       readonly maxWaitUs: number | null;
       readonly replica: bigint | null;
+      readonly headStartUs: number;
       readonly terms: Terms | null;
       /** The same call twice in one transaction, as an impatient client sends it. */
       readonly twice: boolean;
@@ -172,12 +173,14 @@ const rate = fc.constantFrom<Rate | null | undefined>(
 );
 const queueRules = fc.constantFrom<QueueRules | null | undefined>(
   ...[undefined, undefined, undefined, null],
-  { waitingMax: 1, whenFull: "end_longest_waiting", shareBy: null },
-  { waitingMax: 3, whenFull: "end_longest_waiting", shareBy: null },
-  { waitingMax: 7, whenFull: "end_longest_waiting", shareBy: null },
-  { waitingMax: 2, whenFull: "refuse", shareBy: null },
-  { waitingMax: null, whenFull: "refuse", shareBy: "principal" },
-  { waitingMax: 5, whenFull: "refuse", shareBy: "principal" },
+  { waitingMax: 1, whenFull: "end_longest_waiting", shareBy: null, headStartMaxUs: 0 },
+  { waitingMax: 3, whenFull: "end_longest_waiting", shareBy: null, headStartMaxUs: 0 },
+  { waitingMax: 7, whenFull: "end_longest_waiting", shareBy: null, headStartMaxUs: 0 },
+  { waitingMax: 2, whenFull: "refuse", shareBy: null, headStartMaxUs: 0 },
+  { waitingMax: null, whenFull: "refuse", shareBy: "principal", headStartMaxUs: 0 },
+  { waitingMax: 5, whenFull: "refuse", shareBy: "principal", headStartMaxUs: 0 },
+  { waitingMax: 5, whenFull: "refuse", shareBy: null, headStartMaxUs: 10_000_000 },
+  { waitingMax: null, whenFull: "refuse", shareBy: null, headStartMaxUs: 60_000_000 },
 );
 const seldom = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
 
@@ -222,6 +225,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
     mayWait: fc.constantFrom(true, true, true, false),
     maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
     replica: listener,
+    headStartUs: fc.constantFrom(0, 0, 1_000, 2_000_000, 30_000_000),
     terms,
     twice: seldom,
   }),
@@ -276,59 +280,68 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   steps(1, "purge", { pause }),
 );
 
-const sharedAsk = fc.oneof(
-  asks(12, "acquire", {
-    mode: fc.constantFrom<Mode>("permit", "permit", "permit", "shared"),
-    permits: fc.constantFrom(1, 1, 1, 2),
-    ttlUs: fc.option(ttl, { freq: 5 }),
-    spends: fc.constant(false),
-    by: fc.constantFrom("ann", "ann", "ann", "ann", "ann", "bob", "bob", "cid", "dan"),
-    mayWait: fc.constant(true),
-    maxWaitUs: fc.constantFrom(null, null, null, 4_000_000),
-    replica: fc.constant(1n),
-    terms: fc.constant(null),
-    twice: fc.constant(false),
-  }),
-  asks(1, "withdraw", { pick, ofAnother: fc.constant(false) }),
-  asks(6, "release", { pick, result: fc.constant(null), repeated: fc.constant(false) }),
-  asks(1, "set_limit", {
-    limit: fc.constantFrom(1, 2, 3, 5),
-    rate: fc.constant(undefined),
-    queueRules: fc.constantFrom<QueueRules | null | undefined>(undefined, undefined, null, {
-      waitingMax: null,
-      whenFull: "refuse",
-      shareBy: "principal",
-    }),
-    expected: fc.constant(undefined),
-  }),
-);
-
-/** Principals share one lock, of whose queue decisions read little. */
-export const sharedHistory: fc.Arbitrary<Step[]> = fc
-  .array(
-    kind("step", "transact", {
-      pause: kind("to", "later", later(20_000)) as fc.Arbitrary<Pause>,
-      lock: fc.constant(LOCKS[0]),
+const askOfOneQueue = (rules: QueueRules) =>
+  fc.oneof(
+    asks(12, "acquire", {
+      mode: fc.constantFrom<Mode>("permit", "permit", "permit", "shared"),
+      permits: fc.constantFrom(1, 1, 1, 2),
+      ttlUs: fc.option(ttl, { freq: 5 }),
+      spends: fc.constant(false),
+      by: fc.constantFrom("ann", "ann", "ann", "ann", "ann", "bob", "bob", "cid", "dan"),
+      mayWait: fc.constant(true),
+      maxWaitUs: fc.constantFrom(null, null, null, 4_000_000),
       replica: fc.constant(1n),
-      heads: fc.constantFrom(1, 1, 2),
-      unsureUs: fc.constant(0),
-      asks: fc.array(sharedAsk as fc.Arbitrary<Ask>, { minLength: 1, maxLength: 3 }),
+      headStartUs: fc.constantFrom(0, 0, 5_000, 20_000, 60_000_000),
+      terms: fc.constant(null),
+      twice: fc.constant(false),
     }),
-    { minLength: 1, maxLength: 60, size: "max" },
-  )
-  .map((steps) => [SHARED_BY_ANN_AND_OTHERS, ...steps]);
+    asks(1, "withdraw", { pick, ofAnother: fc.constant(false) }),
+    asks(6, "release", { pick, result: fc.constant(null), repeated: fc.constant(false) }),
+    asks(1, "set_limit", {
+      limit: fc.constantFrom(1, 2, 3, 5),
+      rate: fc.constant(undefined),
+      queueRules: fc.constantFrom<QueueRules | null | undefined>(undefined, undefined, null, rules),
+      expected: fc.constant(undefined),
+    }),
+  ) as fc.Arbitrary<Ask>;
 
-const SHARED_BY_ANN_AND_OTHERS: Step = {
-  step: "set_pattern",
-  pause: { to: "later", us: 0 },
-  prefix: "",
-  limit: 2,
-  rate: undefined,
-  queueRules: { waitingMax: null, whenFull: "refuse", shareBy: "principal" },
-  replica: 1n,
-  heads: 1,
-  unsureUs: 0,
-};
+/** Claims of Ann and others wait for one lock in the order of these rules, and decisions read little of its queue. */
+function historyOfOneQueue(rules: QueueRules): fc.Arbitrary<Step[]> {
+  const begin: Step = {
+    step: "set_pattern",
+    pause: { to: "later", us: 0 },
+    prefix: "",
+    limit: 2,
+    rate: undefined,
+    queueRules: rules,
+    replica: 1n,
+    heads: 1,
+    unsureUs: 0,
+  };
+  const step: fc.Arbitrary<Step> = kind("step", "transact", {
+    pause: kind("to", "later", later(20_000)) as fc.Arbitrary<Pause>,
+    lock: fc.constant(LOCKS[0]),
+    replica: fc.constant(1n),
+    heads: fc.constantFrom(1, 1, 2),
+    unsureUs: fc.constant(0),
+    asks: fc.array(askOfOneQueue(rules), { minLength: 1, maxLength: 3 }),
+  });
+  return fc.array(step, { minLength: 1, maxLength: 60, size: "max" }).map((steps) => [begin, ...steps]);
+}
+
+export const sharedHistory = historyOfOneQueue({
+  waitingMax: null,
+  whenFull: "refuse",
+  shareBy: "principal",
+  headStartMaxUs: 0,
+});
+
+export const headStartHistory = historyOfOneQueue({
+  waitingMax: null,
+  whenFull: "refuse",
+  shareBy: null,
+  headStartMaxUs: 30_000,
+});
 
 /** Long enough for queues to build up, drain and be purged. */
 export const history: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 60, size: "max" });

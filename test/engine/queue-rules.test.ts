@@ -6,7 +6,12 @@ import type { AcquireInput } from "../../server/engine/answers.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replicas, startReplicas } from "../support/replicas.ts";
 
-const NEWEST: QueueRules = { waitingMax: 1, whenFull: "end_longest_waiting", shareBy: null };
+const NEWEST: QueueRules = {
+  waitingMax: 1,
+  whenFull: "end_longest_waiting",
+  shareBy: null,
+  headStartMaxUs: 0,
+};
 const caller = (principal: string, may = true) => ({
   getPeer: () => "192.0.2.1:5",
   principal,
@@ -89,9 +94,9 @@ describe.each(testDatabases())("queue rules on $label", (database) => {
 
   test("a full queue refuses where its rules say so, by name and by the longest pattern", async () => {
     const { engine, set, hold } = await start();
-    const rules: QueueRules = { waitingMax: 2, whenFull: "refuse", shareBy: null };
+    const rules: QueueRules = { waitingMax: 2, whenFull: "refuse", shareBy: null, headStartMaxUs: 0 };
     await engine.setLimitRule("etl/", { queueRules: rules }, undefined, "two are enough");
-    await set("etl/own", { waitingMax: 1, whenFull: "refuse", shareBy: null });
+    await set("etl/own", { waitingMax: 1, whenFull: "refuse", shareBy: null, headStartMaxUs: 0 });
     for (const [name, most] of [
       ["etl/any", 2],
       ["etl/own", 1],
@@ -114,7 +119,7 @@ describe.each(testDatabases())("queue rules on $label", (database) => {
     await hold("deploy");
     const waits: Awaited<ReturnType<typeof wait>>[] = [];
     for (let at = 0; at < 5; at++) waits.push(await wait("deploy"));
-    await set("deploy", { waitingMax: 2, whenFull: "end_longest_waiting", shareBy: null });
+    await set("deploy", { waitingMax: 2, whenFull: "end_longest_waiting", shareBy: null, headStartMaxUs: 0 });
     expect((await engine.view("deploy")).lock.waiting).toBe(5);
     // A request ends as many as its decision has read: itself and a few more.
     while ((await engine.view("deploy")).lock.waiting > 2) waits.push(await wait("deploy"));

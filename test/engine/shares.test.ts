@@ -7,7 +7,12 @@ import type { AcquireInput } from "../../server/engine/answers.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replicas, startReplicas } from "../support/replicas.ts";
 
-const BY_PRINCIPAL: QueueRules = { waitingMax: null, whenFull: "refuse", shareBy: "principal" };
+const BY_PRINCIPAL: QueueRules = {
+  waitingMax: null,
+  whenFull: "refuse",
+  shareBy: "principal",
+  headStartMaxUs: 0,
+};
 const BY_TENANT: QueueRules = { ...BY_PRINCIPAL, shareBy: "label:tenant" };
 /** More than a server keeps of a queue in memory, so decisions read groups. */
 const LONG = 200;

@@ -57,6 +57,7 @@ export const FREE_LOCK: Lock = {
   rate: null,
   queueRules: null,
   sharedBy: null,
+  orderKeyUs: 0,
   limitVersion: 0n,
   limitReason: "",
   rateUntilUs: 0,

@@ -37,6 +37,7 @@ type command struct {
 	Permits               *int
 	Mode                  *string
 	Also                  []furtherLock
+	HeadStartMs           *float64
 	RequestID             string
 	Positions             bool
 	PositionIntervalMs    *float64
@@ -44,7 +45,7 @@ type command struct {
 	LeaseID               string
 	Limit                 *int
 	Rate                  rate
-	QueueRules            rowlock.QueueRules
+	QueueRules            queueRules
 	IfVersion             *json.RawMessage
 	Reason                string
 	Prefix                *string

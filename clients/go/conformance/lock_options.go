@@ -20,6 +20,9 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 	for _, lock := range asked.Also {
 		options = append(options, rowlock.Also(lock.Name, lock.how()...))
 	}
+	if asked.HeadStartMs != nil {
+		options = append(options, rowlock.HeadStart(durationOf(*asked.HeadStartMs)))
+	}
 	if asked.Positions {
 		options = append(options, rowlock.OnPosition(func(place rowlock.Place) {
 			said := object{

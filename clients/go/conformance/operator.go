@@ -92,7 +92,7 @@ func (d *driver) unsetRate(asked *command) (any, error) {
 
 func (d *driver) setQueueRules(asked *command) (any, error) {
 	return d.changed(asked, func(client *rowlock.Client, target rowlock.LimitTarget, options []rowlock.LimitOption) (rowlock.LimitInForce, error) {
-		return client.SetQueueRules(background, target, asked.QueueRules, options...)
+		return client.SetQueueRules(background, target, asked.QueueRules.asked(), options...)
 	})
 }
 
@@ -130,6 +130,18 @@ func setOf(set rowlock.LimitInForce) object {
 	}
 }
 
+// queueRules are those of a command.
+type queueRules struct {
+	rowlock.QueueRules
+	HeadStartMaxMs float64
+}
+
+func (r queueRules) asked() rowlock.QueueRules {
+	rules := r.QueueRules
+	rules.HeadStartMax = durationOf(r.HeadStartMaxMs)
+	return rules
+}
+
 // queueRulesOf is null for no queue rules.
 func queueRulesOf(rules *rowlock.QueueRules) any {
 	if rules == nil {
@@ -145,6 +157,9 @@ func queueRulesShown(rules rowlock.QueueRules) object {
 	}
 	if rules.ShareBy != "" {
 		shown["shareBy"] = rules.ShareBy
+	}
+	if rules.HeadStartMax != 0 {
+		shown["headStartMaxMs"] = rules.HeadStartMax.Milliseconds()
 	}
 	return shown
 }

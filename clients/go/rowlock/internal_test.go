@@ -144,6 +144,13 @@ func TestARenewalThatIsLateIsReportedOnce(t *testing.T) {
 	}
 }
 
+func TestAWaitByPollsAsksForItsHeadStart(t *testing.T) {
+	asked := &rowlockv1.QueueRequest{Name: "a", Terms: &rowlockv1.LeaseTerms{}, HeadStart: durationpb.New(time.Minute)}
+	if request := (&unaryConnection{}).enqueueing(asked); request.GetHeadStart().AsDuration() != time.Minute {
+		t.Error(request)
+	}
+}
+
 func TestAWaitByPollsAsksForAllLocks(t *testing.T) {
 	asked := &rowlockv1.QueueRequest{Name: "a", Terms: &rowlockv1.LeaseTerms{}, Also: []*rowlockv1.WantedLock{{Name: "b"}}}
 	if request := (&unaryConnection{}).enqueueing(asked); len(request.GetAlso()) != 1 {

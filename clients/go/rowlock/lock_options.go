@@ -27,6 +27,7 @@ type lockOptions struct {
 	holding
 	// also are the further locks of the claim.
 	also             []wantedLock
+	headStart        time.Duration
 	onPosition       func(Place)
 	onWaiting        func(Waiting)
 	positionInterval time.Duration
@@ -62,6 +63,12 @@ func Permits(permits int) HoldOption {
 // As is how to hold the lock: [Permit], [Shared] or [Exclusive]. Default: [Permit].
 func As(mode Mode) HoldOption {
 	return func(h *holding) { h.mode = mode }
+}
+
+// HeadStart queues the request as if it had come so much earlier, as far as the lock's queue rules allow: see
+// [QueueRules.HeadStartMax]. It takes the right head_start. Default: 0. It does not go with [Also].
+func HeadStart(by time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) { o.headStart = by })
 }
 
 // OnPosition calls tell for each new place in the queue, in the goroutine that waits. If tell is slow, it gets only the
@@ -125,6 +132,7 @@ func (o *lockOptions) request(name, id string) *rowlockv1.AcquireRequest {
 		RequestId: id,
 		SpendOnly: o.isSpend,
 		Also:      o.wantedLocks(),
+		HeadStart: protoOf(o.headStart),
 	}
 }
 
@@ -138,6 +146,7 @@ func (o *lockOptions) queueRequest(name, id string, maxWait time.Duration) *rowl
 		RequestId: id,
 		SpendOnly: o.isSpend,
 		Also:      o.wantedLocks(),
+		HeadStart: protoOf(o.headStart),
 	}
 	if maxWait != Forever {
 		request.MaxWait = durationpb.New(maxWait)

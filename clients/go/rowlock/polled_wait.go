@@ -75,6 +75,7 @@ func (u *unaryConnection) enqueueing(asked *rowlockv1.QueueRequest) *rowlockv1.A
 		WhenBusy:  &rowlockv1.AcquireRequest_Enqueue{Enqueue: &rowlockv1.Wait{MaxWait: asked.GetMaxWait()}},
 		SpendOnly: asked.GetSpendOnly(),
 		Also:      asked.GetAlso(),
+		HeadStart: asked.GetHeadStart(),
 	}
 }
 

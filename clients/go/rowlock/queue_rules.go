@@ -4,6 +4,7 @@ package rowlock
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -25,7 +26,7 @@ const (
 // arrival.
 type QueueRules struct {
 	// WaitingMax is the most claims that wait, 1 to 1,000,000; never more than the server allows. 0: as many as the server
-	// allows; then ShareBy must be set.
+	// allows; then ShareBy or HeadStartMax must be set.
 	WaitingMax uint32 `json:"waitingMax"`
 	// WhenFull is [Refuse] if it is empty.
 	WhenFull WhenFull `json:"whenFull"`
@@ -34,6 +35,9 @@ type QueueRules struct {
 	// group that holds the fewest permits of the lock then, of several such to the one that has waited longest for its turn.
 	// Empty: the order is that of arrival. It does not go with [EndLongestWaiting].
 	ShareBy string `json:"shareBy"`
+	// HeadStartMax is the most by which a request may be queued as if it had come earlier: see [HeadStart]. 0: not at all. It does
+	// not go with ShareBy or [EndLongestWaiting].
+	HeadStartMax time.Duration `json:"headStartMaxNs"`
 }
 
 // QueueRulesView are the queue rules of a lock, and where they come from.
@@ -88,7 +92,12 @@ func (r QueueRules) proto() *rowlockv1.QueueRules {
 	if r.WhenFull == EndLongestWaiting {
 		whenFull = rowlockv1.WhenFull_WHEN_FULL_END_LONGEST_WAITING
 	}
-	return &rowlockv1.QueueRules{WaitingMax: r.WaitingMax, WhenFull: whenFull, ShareBy: r.ShareBy}
+	return &rowlockv1.QueueRules{
+		WaitingMax:   r.WaitingMax,
+		WhenFull:     whenFull,
+		ShareBy:      r.ShareBy,
+		HeadStartMax: protoOf(r.HeadStartMax),
+	}
 }
 
 // queueRulesOf is nil for no queue rules.
@@ -100,7 +109,12 @@ func queueRulesOf(rules *rowlockv1.QueueRules) *QueueRules {
 	if rules.GetWhenFull() == rowlockv1.WhenFull_WHEN_FULL_END_LONGEST_WAITING {
 		whenFull = EndLongestWaiting
 	}
-	return &QueueRules{WaitingMax: rules.GetWaitingMax(), WhenFull: whenFull, ShareBy: rules.GetShareBy()}
+	return &QueueRules{
+		WaitingMax:   rules.GetWaitingMax(),
+		WhenFull:     whenFull,
+		ShareBy:      rules.GetShareBy(),
+		HeadStartMax: rules.GetHeadStartMax().AsDuration(),
+	}
 }
 
 // queueRulesViewOf is nil for no queue rules.

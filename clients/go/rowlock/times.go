@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -18,6 +19,14 @@ func later(at, by time.Duration) time.Duration {
 		return Forever
 	}
 	return at + by
+}
+
+// protoOf converts a duration; it is nil for 0.
+func protoOf(duration time.Duration) *durationpb.Duration {
+	if duration == 0 {
+		return nil
+	}
+	return durationpb.New(duration)
 }
 
 // timeOf converts an instant; the zero time stands for none.

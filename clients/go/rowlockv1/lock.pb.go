@@ -878,9 +878,9 @@ type Ticket struct {
 	TicketId string `protobuf:"bytes,1,opt,name=ticket_id,json=ticketId,proto3" json:"ticket_id,omitempty"`
 	// The lock.
 	LockName string `protobuf:"bytes,2,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
-	// The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-	// QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-	// it if all groups held as much, which changes with what each holds and with others that come.
+	// The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+	// arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+	// it with their head starts, or that would be granted before it if all groups held as much.
 	Ahead uint32 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"`
 	// Permits that the waiters before this one ask for. A reader or writer counts as 1.
 	PermitsAhead uint64 `protobuf:"varint,4,opt,name=permits_ahead,json=permitsAhead,proto3" json:"permits_ahead,omitempty"`
@@ -3075,7 +3075,13 @@ type QueueRules struct {
 	// As in order of arrival, the next claim is waited for until it fits. Of more than 500 holders, the 500 oldest count. A request
 	// for several locks is refused with NEVER_FITS. A queue of more than 20,000 keeps its order until fewer wait. Where the server
 	// does not ask callers who they are, and for labels that its policy does not fix, a group is what callers say.
-	ShareBy       string `protobuf:"bytes,3,opt,name=share_by,json=shareBy,proto3" json:"share_by,omitempty"`
+	ShareBy string `protobuf:"bytes,3,opt,name=share_by,json=shareBy,proto3" json:"share_by,omitempty"`
+	// The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+	// not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+	// without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+	// that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+	// with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+	HeadStartMax  *durationpb.Duration `protobuf:"bytes,4,opt,name=head_start_max,json=headStartMax,proto3" json:"head_start_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3129,6 +3135,13 @@ func (x *QueueRules) GetShareBy() string {
 		return x.ShareBy
 	}
 	return ""
+}
+
+func (x *QueueRules) GetHeadStartMax() *durationpb.Duration {
+	if x != nil {
+		return x.HeadStartMax
+	}
+	return nil
 }
 
 // The queue rules of a lock, and where they come from.
@@ -3496,7 +3509,8 @@ type Lock struct {
 	LastFencingToken uint64 `protobuf:"varint,7,opt,name=last_fencing_token,json=lastFencingToken,proto3" json:"last_fencing_token,omitempty"`
 	// The holders, oldest first. GetLockRequest and ListLocksRequest say how many.
 	Holders []*Claim `protobuf:"bytes,8,rep,name=holders,proto3" json:"holders,omitempty"`
-	// The first waiters, in order; the same requests say how many.
+	// The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+	// each group, by who has waited longest for its turn, and then the others, in order of arrival.
 	Waiters []*Claim `protobuf:"bytes,9,rep,name=waiters,proto3" json:"waiters,omitempty"`
 	// What the lock remembers; unset if it has no record.
 	Record *LockRecord `protobuf:"bytes,10,opt,name=record,proto3" json:"record,omitempty"`
@@ -3847,13 +3861,14 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
-	"\tavailable\x18\x06 \x01(\rR\tavailable\"{\n" +
+	"\tavailable\x18\x06 \x01(\rR\tavailable\"\xbc\x01\n" +
 	"\n" +
 	"QueueRules\x12\x1f\n" +
 	"\vwaiting_max\x18\x01 \x01(\rR\n" +
 	"waitingMax\x121\n" +
 	"\twhen_full\x18\x02 \x01(\x0e2\x14.rowlock.v1.WhenFullR\bwhenFull\x12\x19\n" +
-	"\bshare_by\x18\x03 \x01(\tR\ashareBy\"\xbe\x01\n" +
+	"\bshare_by\x18\x03 \x01(\tR\ashareBy\x12?\n" +
+	"\x0ehead_start_max\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\fheadStartMax\"\xbe\x01\n" +
 	"\x11QueueRulesInForce\x12,\n" +
 	"\x05rules\x18\x01 \x01(\v2\x16.rowlock.v1.QueueRulesR\x05rules\x12/\n" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
@@ -4094,26 +4109,27 @@ var file_rowlock_v1_lock_proto_depIdxs = []int32{
 	30, // 73: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
 	5,  // 74: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
 	6,  // 75: rowlock.v1.QueueRules.when_full:type_name -> rowlock.v1.WhenFull
-	32, // 76: rowlock.v1.QueueRulesInForce.rules:type_name -> rowlock.v1.QueueRules
-	5,  // 77: rowlock.v1.QueueRulesInForce.source:type_name -> rowlock.v1.LimitSource
-	42, // 78: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
-	42, // 79: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	36, // 80: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	42, // 81: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	42, // 82: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 83: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	29, // 84: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	13, // 85: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	13, // 86: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	35, // 87: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	31, // 88: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
-	22, // 89: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
-	33, // 90: rowlock.v1.Lock.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
-	91, // [91:91] is the sub-list for method output_type
-	91, // [91:91] is the sub-list for method input_type
-	91, // [91:91] is the sub-list for extension type_name
-	91, // [91:91] is the sub-list for extension extendee
-	0,  // [0:91] is the sub-list for field type_name
+	40, // 76: rowlock.v1.QueueRules.head_start_max:type_name -> google.protobuf.Duration
+	32, // 77: rowlock.v1.QueueRulesInForce.rules:type_name -> rowlock.v1.QueueRules
+	5,  // 78: rowlock.v1.QueueRulesInForce.source:type_name -> rowlock.v1.LimitSource
+	42, // 79: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	42, // 80: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	36, // 81: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	42, // 82: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	42, // 83: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 84: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	29, // 85: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	13, // 86: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	13, // 87: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	35, // 88: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	31, // 89: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	22, // 90: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
+	33, // 91: rowlock.v1.Lock.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
+	92, // [92:92] is the sub-list for method output_type
+	92, // [92:92] is the sub-list for method input_type
+	92, // [92:92] is the sub-list for extension type_name
+	92, // [92:92] is the sub-list for extension extendee
+	0,  // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }

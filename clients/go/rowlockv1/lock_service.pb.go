@@ -134,7 +134,12 @@ type AcquireRequest struct {
 	// holds none, but where it is first nobody passes it, and the lock stays free: max_wait bounds that. It enters the pools over its
 	// locks when it has all of these. Each name once; a Capture and `spend_only` take one lock only. A repeated
 	// call must name the same locks in the same order.
-	Also          []*WantedLock `protobuf:"bytes,9,rep,name=also,proto3" json:"also,omitempty"`
+	Also []*WantedLock `protobuf:"bytes,9,rep,name=also,proto3" json:"also,omitempty"`
+	// Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+	// QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+	// comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+	// it means nothing. Not together with `also`.
+	HeadStart     *durationpb.Duration `protobuf:"bytes,10,opt,name=head_start,json=headStart,proto3" json:"head_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +244,13 @@ func (x *AcquireRequest) GetSpendOnly() bool {
 func (x *AcquireRequest) GetAlso() []*WantedLock {
 	if x != nil {
 		return x.Also
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetHeadStart() *durationpb.Duration {
+	if x != nil {
+		return x.HeadStart
 	}
 	return nil
 }
@@ -626,7 +638,9 @@ type QueueRequest struct {
 	// See AcquireRequest.
 	SpendOnly bool `protobuf:"varint,7,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	// See AcquireRequest.
-	Also          []*WantedLock `protobuf:"bytes,8,rep,name=also,proto3" json:"also,omitempty"`
+	Also []*WantedLock `protobuf:"bytes,8,rep,name=also,proto3" json:"also,omitempty"`
+	// See AcquireRequest.
+	HeadStart     *durationpb.Duration `protobuf:"bytes,9,opt,name=head_start,json=headStart,proto3" json:"head_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -713,6 +727,13 @@ func (x *QueueRequest) GetSpendOnly() bool {
 func (x *QueueRequest) GetAlso() []*WantedLock {
 	if x != nil {
 		return x.Also
+	}
+	return nil
+}
+
+func (x *QueueRequest) GetHeadStart() *durationpb.Duration {
+	if x != nil {
+		return x.HeadStart
 	}
 	return nil
 }
@@ -4992,7 +5013,7 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\xdf\x02\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x99\x03\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -5004,7 +5025,10 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\aenqueue\x18\a \x01(\v2\x10.rowlock.v1.WaitH\x00R\aenqueue\x12\x1d\n" +
 	"\n" +
 	"spend_only\x18\b \x01(\bR\tspendOnly\x12*\n" +
-	"\x04also\x18\t \x03(\v2\x16.rowlock.v1.WantedLockR\x04alsoB\v\n" +
+	"\x04also\x18\t \x03(\v2\x16.rowlock.v1.WantedLockR\x04also\x128\n" +
+	"\n" +
+	"head_start\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\theadStartB\v\n" +
 	"\twhen_busy\"`\n" +
 	"\n" +
 	"WantedLock\x12\x12\n" +
@@ -5024,7 +5048,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x18.rowlock.v1.QueueRequestH\x00R\arequest\x12\x1d\n" +
 	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x12I\n" +
 	"\x13min_update_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x11minUpdateIntervalB\b\n" +
-	"\x06target\"\xb0\x02\n" +
+	"\x06target\"\xea\x02\n" +
 	"\fQueueRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -5035,7 +5059,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12\x1d\n" +
 	"\n" +
 	"spend_only\x18\a \x01(\bR\tspendOnly\x12*\n" +
-	"\x04also\x18\b \x03(\v2\x16.rowlock.v1.WantedLockR\x04also\"\x8a\x02\n" +
+	"\x04also\x18\b \x03(\v2\x16.rowlock.v1.WantedLockR\x04also\x128\n" +
+	"\n" +
+	"head_start\x18\t \x01(\v2\x19.google.protobuf.DurationR\theadStart\"\x8a\x02\n" +
 	"\x13WaitInQueueResponse\x120\n" +
 	"\bposition\x18\x01 \x01(\v2\x12.rowlock.v1.TicketH\x00R\bposition\x12-\n" +
 	"\agranted\x18\x02 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\agranted\x12/\n" +
@@ -5468,166 +5494,168 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	3,   // 2: rowlock.v1.AcquireRequest.wait:type_name -> rowlock.v1.Wait
 	3,   // 3: rowlock.v1.AcquireRequest.enqueue:type_name -> rowlock.v1.Wait
 	2,   // 4: rowlock.v1.AcquireRequest.also:type_name -> rowlock.v1.WantedLock
-	52,  // 5: rowlock.v1.WantedLock.mode:type_name -> rowlock.v1.Mode
-	54,  // 6: rowlock.v1.Wait.max_wait:type_name -> google.protobuf.Duration
-	55,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	56,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	57,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
-	58,  // 10: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	59,  // 11: rowlock.v1.AcquireResponse.spent:type_name -> rowlock.v1.Spent
-	6,   // 12: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
-	54,  // 13: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	52,  // 14: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
-	53,  // 15: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	54,  // 16: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
-	2,   // 17: rowlock.v1.QueueRequest.also:type_name -> rowlock.v1.WantedLock
-	56,  // 18: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	55,  // 19: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	57,  // 20: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
-	58,  // 21: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	59,  // 22: rowlock.v1.WaitInQueueResponse.spent:type_name -> rowlock.v1.Spent
-	54,  // 23: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	55,  // 24: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	54,  // 25: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	60,  // 26: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
-	61,  // 27: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
-	60,  // 28: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
-	62,  // 29: rowlock.v1.SetLimitRequest.queue_rules:type_name -> rowlock.v1.QueueRules
-	60,  // 30: rowlock.v1.SetLimitRequest.unset_queue_rules:type_name -> google.protobuf.Empty
-	61,  // 31: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
-	62,  // 32: rowlock.v1.SetLimitResponse.queue_rules:type_name -> rowlock.v1.QueueRules
-	63,  // 33: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 34: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	63,  // 35: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	63,  // 36: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	61,  // 37: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
-	64,  // 38: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
-	62,  // 39: rowlock.v1.LimitSetting.queue_rules:type_name -> rowlock.v1.QueueRules
-	21,  // 40: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	24,  // 41: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
-	50,  // 42: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	65,  // 43: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	66,  // 44: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
-	67,  // 45: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	67,  // 46: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	67,  // 47: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
-	68,  // 48: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	67,  // 49: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	67,  // 50: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	69,  // 51: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	67,  // 52: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	67,  // 53: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	70,  // 54: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	67,  // 55: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	67,  // 56: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	30,  // 57: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	63,  // 58: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	68,  // 59: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	71,  // 60: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	72,  // 61: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	30,  // 62: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	68,  // 63: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	67,  // 64: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	54,  // 65: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	60,  // 66: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	60,  // 67: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	73,  // 68: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	38,  // 69: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	53,  // 70: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	54,  // 71: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	55,  // 72: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	54,  // 73: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	41,  // 74: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	42,  // 75: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	51,  // 76: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	54,  // 77: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 78: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	5,   // 79: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	8,   // 80: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	43,  // 81: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	10,  // 82: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	37,  // 83: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	12,  // 84: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	33,  // 85: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	35,  // 86: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	31,  // 87: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	14,  // 88: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	16,  // 89: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	20,  // 90: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	23,  // 91: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	26,  // 92: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	28,  // 93: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	18,  // 94: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	8,   // 95: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	45,  // 96: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	55,  // 97: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	74,  // 98: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	47,  // 99: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	48,  // 100: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	49,  // 101: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	55,  // 102: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	54,  // 103: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	54,  // 104: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	54,  // 105: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	74,  // 106: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	74,  // 107: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	4,   // 108: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	7,   // 109: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	9,   // 110: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	44,  // 111: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	11,  // 112: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	39,  // 113: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	13,  // 114: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	34,  // 115: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	36,  // 116: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	32,  // 117: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	15,  // 118: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	17,  // 119: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	22,  // 120: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	25,  // 121: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	27,  // 122: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	29,  // 123: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	19,  // 124: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	58,  // 125: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
-	1,   // 126: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	5,   // 127: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	8,   // 128: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	10,  // 129: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	12,  // 130: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	14,  // 131: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	16,  // 132: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	20,  // 133: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	23,  // 134: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	26,  // 135: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	28,  // 136: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	18,  // 137: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	31,  // 138: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	33,  // 139: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	37,  // 140: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	35,  // 141: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	40,  // 142: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	4,   // 143: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	7,   // 144: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	9,   // 145: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	11,  // 146: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	13,  // 147: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	15,  // 148: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	17,  // 149: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	22,  // 150: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	25,  // 151: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	27,  // 152: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	29,  // 153: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	19,  // 154: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	32,  // 155: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	34,  // 156: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	39,  // 157: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	36,  // 158: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	46,  // 159: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	143, // [143:160] is the sub-list for method output_type
-	126, // [126:143] is the sub-list for method input_type
-	126, // [126:126] is the sub-list for extension type_name
-	126, // [126:126] is the sub-list for extension extendee
-	0,   // [0:126] is the sub-list for field type_name
+	54,  // 5: rowlock.v1.AcquireRequest.head_start:type_name -> google.protobuf.Duration
+	52,  // 6: rowlock.v1.WantedLock.mode:type_name -> rowlock.v1.Mode
+	54,  // 7: rowlock.v1.Wait.max_wait:type_name -> google.protobuf.Duration
+	55,  // 8: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	56,  // 9: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	57,  // 10: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	58,  // 11: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	59,  // 12: rowlock.v1.AcquireResponse.spent:type_name -> rowlock.v1.Spent
+	6,   // 13: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
+	54,  // 14: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	52,  // 15: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
+	53,  // 16: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	54,  // 17: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
+	2,   // 18: rowlock.v1.QueueRequest.also:type_name -> rowlock.v1.WantedLock
+	54,  // 19: rowlock.v1.QueueRequest.head_start:type_name -> google.protobuf.Duration
+	56,  // 20: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	55,  // 21: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	57,  // 22: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
+	58,  // 23: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	59,  // 24: rowlock.v1.WaitInQueueResponse.spent:type_name -> rowlock.v1.Spent
+	54,  // 25: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	55,  // 26: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	54,  // 27: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	60,  // 28: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
+	61,  // 29: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
+	60,  // 30: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
+	62,  // 31: rowlock.v1.SetLimitRequest.queue_rules:type_name -> rowlock.v1.QueueRules
+	60,  // 32: rowlock.v1.SetLimitRequest.unset_queue_rules:type_name -> google.protobuf.Empty
+	61,  // 33: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
+	62,  // 34: rowlock.v1.SetLimitResponse.queue_rules:type_name -> rowlock.v1.QueueRules
+	63,  // 35: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 36: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	63,  // 37: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	63,  // 38: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	61,  // 39: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
+	64,  // 40: rowlock.v1.LimitSetting.use:type_name -> rowlock.v1.PoolUse
+	62,  // 41: rowlock.v1.LimitSetting.queue_rules:type_name -> rowlock.v1.QueueRules
+	21,  // 42: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	24,  // 43: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	50,  // 44: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	65,  // 45: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	66,  // 46: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	67,  // 47: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	67,  // 48: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 49: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	68,  // 50: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	67,  // 51: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	67,  // 52: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	69,  // 53: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	67,  // 54: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	67,  // 55: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	70,  // 56: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	67,  // 57: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	67,  // 58: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	30,  // 59: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	63,  // 60: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	68,  // 61: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	71,  // 62: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	72,  // 63: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	30,  // 64: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	68,  // 65: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	67,  // 66: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	54,  // 67: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	60,  // 68: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	60,  // 69: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	73,  // 70: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	38,  // 71: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	53,  // 72: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	54,  // 73: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	55,  // 74: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	54,  // 75: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	41,  // 76: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	42,  // 77: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	51,  // 78: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	54,  // 79: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 80: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	5,   // 81: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	8,   // 82: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	43,  // 83: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	10,  // 84: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	37,  // 85: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	12,  // 86: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	33,  // 87: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	35,  // 88: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	31,  // 89: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	14,  // 90: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	16,  // 91: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	20,  // 92: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	23,  // 93: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	26,  // 94: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	28,  // 95: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	18,  // 96: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	8,   // 97: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	45,  // 98: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	55,  // 99: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	74,  // 100: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	47,  // 101: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	48,  // 102: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	49,  // 103: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	55,  // 104: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	54,  // 105: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	54,  // 106: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	54,  // 107: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	74,  // 108: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	74,  // 109: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	4,   // 110: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	7,   // 111: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	9,   // 112: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	44,  // 113: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	11,  // 114: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	39,  // 115: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	13,  // 116: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	34,  // 117: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	36,  // 118: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	32,  // 119: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	15,  // 120: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	17,  // 121: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	22,  // 122: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	25,  // 123: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	27,  // 124: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	29,  // 125: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	19,  // 126: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	58,  // 127: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 128: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	5,   // 129: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	8,   // 130: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	10,  // 131: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	12,  // 132: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	14,  // 133: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	16,  // 134: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	20,  // 135: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	23,  // 136: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	26,  // 137: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	28,  // 138: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	18,  // 139: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	31,  // 140: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	33,  // 141: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	37,  // 142: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	35,  // 143: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	40,  // 144: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	4,   // 145: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	7,   // 146: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	9,   // 147: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	11,  // 148: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	13,  // 149: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	15,  // 150: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	17,  // 151: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	22,  // 152: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	25,  // 153: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	27,  // 154: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	29,  // 155: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	19,  // 156: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	32,  // 157: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	34,  // 158: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	39,  // 159: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	36,  // 160: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	46,  // 161: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	145, // [145:162] is the sub-list for method output_type
+	128, // [128:145] is the sub-list for method input_type
+	128, // [128:128] is the sub-list for extension type_name
+	128, // [128:128] is the sub-list for extension extendee
+	0,   // [0:128] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }

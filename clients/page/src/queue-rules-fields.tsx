@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { WAITING_MAX_MAX } from "../../../server/core/bounds.ts";
-import { mayLeaveOutBound, type Order, type TypedQueueRules } from "./typed-queue-rules.ts";
+import { HEAD_START_MAX_S, mayLeaveOutBound, type Order, type TypedQueueRules } from "./typed-queue-rules.ts";
 
 interface QueueRulesFieldsProps {
   /** null: no queue rules are to be written. */
@@ -40,6 +40,7 @@ export function QueueRulesFields({ typed, onType, children }: QueueRulesFieldsPr
               <option value="newest">the newest wins: when full, the longest waiting ends</option>
               <option value="principal">fair shares, by principal</option>
               <option value="label">fair shares, by a label</option>
+              <option value="head starts">head starts, as requests ask for them</option>
             </select>
           </label>
           {typed.order === "label" ? (
@@ -50,6 +51,20 @@ export function QueueRulesFields({ typed, onType, children }: QueueRulesFieldsPr
                 placeholder="tenant"
                 value={typed.label}
                 onInput={(event) => onType({ ...typed, label: event.currentTarget.value })}
+              />
+            </label>
+          ) : null}
+          {typed.order === "head starts" ? (
+            <label>
+              Seconds at most
+              <input
+                type="number"
+                min={1}
+                max={HEAD_START_MAX_S}
+                required
+                placeholder="600"
+                value={typed.headStartMax}
+                onInput={(event) => onType({ ...typed, headStartMax: event.currentTarget.value })}
               />
             </label>
           ) : null}

@@ -4,6 +4,7 @@
 import type { ClaimJson, LockJson, ModeJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
 import { SPENDS } from "../../../server/core/claim.ts";
 import { fits, neverFits } from "../../../server/core/limit.ts";
+import { groupOf } from "../../../server/core/queue-rules.ts";
 import {
   afterTaking,
   backInUs,
@@ -62,7 +63,7 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
   const granted: ClaimJson[] = [];
   const neverFit: ClaimJson[] = [];
   const after = (): Next["after"] => {
-    for (const claim of queue) {
+    for (const claim of inOrder(queue, lock, stays)) {
       const { permits = 1, spendOnly } = claim;
       const asked = { mode: modeOf(claim.mode), permits, ...(spendOnly && { ttlUs: SPENDS }) };
       if (neverFits(limit, asked) || exceedsBurst(rate, permits)) {
@@ -84,6 +85,37 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
     return "nobody waits";
   };
   return { after: after(), granted, neverFit, isCut, hasPools: (lock.pools ?? []).length > 0 };
+}
+
+/**
+ * The waiters, in the order in which they are next if each is granted in its turn. The server shows the first of each group before
+ * the others where shares are fair, and else the queue in its order.
+ */
+function* inOrder(
+  queue: readonly ClaimJson[],
+  { queueRules, holders = [] }: LockJson,
+  stays: (claim: ClaimJson) => boolean,
+): Generator<ClaimJson> {
+  const shareBy = queueRules?.rules?.shareBy ?? "";
+  if (shareBy === "") return yield* queue;
+  const groupAt = ({ principal = "", labels = {} }: ClaimJson) => groupOf({ principal, labels }, shareBy);
+  const held = new Map<string, number>();
+  const take = (claim: ClaimJson) =>
+    held.set(groupAt(claim), (held.get(groupAt(claim)) ?? 0) + (claim.permits ?? 1));
+  for (const holder of holders) if (stays(holder)) take(holder);
+  // By who has waited longest for its turn.
+  const groups = Map.groupBy(queue, groupAt);
+  while (groups.size > 0) {
+    const [group, waiters] = [...groups].reduce((least, each) =>
+      (held.get(each[0]) ?? 0) < (held.get(least[0]) ?? 0) ? each : least,
+    );
+    const [claim, ...others] = waiters;
+    groups.delete(group);
+    if (others.length > 0) groups.set(group, others);
+    if (!claim) continue;
+    yield claim;
+    if (!claim.spendOnly) take(claim);
+  }
 }
 
 /** Instants of rates count from now. */

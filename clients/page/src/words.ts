@@ -146,12 +146,14 @@ export function spanOf({ per = "0s" }: RateJson): { readonly count: number; read
 }
 
 /** `at most 1 waits, and the newest wins`, or `shares are fair, by label tenant` */
-export function queueRulesWords({ waitingMax = 0, whenFull, shareBy = "" }: QueueRulesJson): string {
+export function queueRulesWords(rules: QueueRulesJson): string {
+  const { waitingMax = 0, whenFull, shareBy = "", headStartMax } = rules;
   const parts: string[] = [];
   if (waitingMax > 0)
     parts.push(`at most ${waitingMax.toLocaleString("en")} ${waitingMax === 1 ? "waits" : "wait"}`);
   if (whenFull === "WHEN_FULL_END_LONGEST_WAITING") parts.push("the newest wins");
   if (shareBy !== "") parts.push(`shares are fair, by ${shareBy.replace("label:", "label ")}`);
+  if (headStartMax) parts.push(`head starts of at most ${timeWords(durationMs(headStartMax))}`);
   return parts.join(", and ");
 }
 

@@ -113,7 +113,12 @@ def rate_view_json(view: RateView | None) -> dict[str, Any]:
 
 
 def queue_rules_json(rules: QueueRules) -> dict[str, Any]:
-    shown = {"waitingMax": rules.waiting_max, "whenFull": rules.when_full, "shareBy": rules.share_by}
+    shown = {
+        "waitingMax": rules.waiting_max,
+        "whenFull": rules.when_full,
+        "shareBy": rules.share_by,
+        "headStartMaxMs": rules.head_start_max and rules.head_start_max * 1_000,
+    }
     return {key: value for key, value in shown.items() if value is not None}
 
 

@@ -33,7 +33,9 @@ def lock_options(command: Command) -> dict[str, Any]:
     return {
         **({} if also is None else {"also": [_further_lock(each) for each in also]}),
         **_named(command, {**_LEASE, "permits": "permits", "mode": "mode"}),
-        **_times(command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval"}),
+        **_times(
+            command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval", "headStartMs": "head_start"}
+        ),
     }
 
 
@@ -52,7 +54,12 @@ def rate_of(rate: dict[str, Any]) -> Rate:
 
 
 def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
-    return QueueRules(rules.get("waitingMax"), rules.get("whenFull", "refuse"), rules.get("shareBy"))
+    return QueueRules(
+        rules.get("waitingMax"),
+        rules.get("whenFull", "refuse"),
+        rules.get("shareBy"),
+        **_times(rules, {"headStartMaxMs": "head_start_max"}),
+    )
 
 
 def capture_options(command: Command) -> dict[str, Any]:

@@ -46,6 +46,8 @@ _NOON = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
         ({"ttl": 2.0, "margin": 1.0}, "margin: 1 s must be less than half of the ttl of 2 s"),
         ({"cancel": 3}, "cancel: 3 must be a rowlock.Cancellation"),
         ({"on_position": 3}, "on_position: 3 must be a function"),
+        ({"head_start": "5m"}, 'head_start: "5m" must be a number of seconds or a timedelta'),
+        ({"head_start": FOREVER}, "head_start: inf must be a number of seconds or a timedelta"),
     ],
 )
 def test_a_fault_is_named(options: dict[str, Any], fault: str) -> None:
@@ -151,6 +153,8 @@ def test_durations_are_seconds_or_timedeltas() -> None:
         "job", wait=timedelta(minutes=2), ttl=timedelta(seconds=5), min_interval=timedelta(hours=1)
     )
     assert (asked.wait, asked.request.terms.ttl.seconds, asked.terms.min_interval) == (120.0, 5, 3_600.0)
+    assert asked_of("job", head_start=timedelta(minutes=1)).request.head_start.seconds == 60
+    assert not asked_of("job", head_start=0).request.HasField("head_start")
     assert asked_of("job").wait == FOREVER
     assert asked_of("job", wait=None).wait == FOREVER
     assert capture_asked_of(prefix="", wait=timedelta(seconds=1)).wait == 1.0
@@ -163,6 +167,8 @@ def test_durations_are_seconds_or_timedeltas() -> None:
     "refuse",
     [
         lambda client: client.try_lock("job", wait=1),
+        lambda client: client.try_lock("job", head_start=1),
+        lambda client: client.try_spend("job", head_start=1),
         lambda client: client.lock(7),
         lambda client: client.capture(prefix="", limit=3),
         lambda client: client.release("lease", ttl=3),
@@ -194,6 +200,7 @@ def test_a_request_that_only_spends_takes_no_options_of_a_lease() -> None:
         spend_asked_of("api", ttl=9)
     with pytest.raises(OptionError, match='unknown option "wait"'):
         spend_asked_of("api", is_try=True, wait=0)
+    assert spend_asked_of("api", head_start=9).request.head_start.seconds == 9
     asked = spend_asked_of("api", permits=3, owner="anna", labels={"a": "b"}, if_status="ok", wait=9.0)
     request = asked.request
     assert (request.name, request.permits, request.spend_only, asked.wait) == ("api", 3, True, 9.0)

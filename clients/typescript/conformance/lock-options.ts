@@ -22,10 +22,11 @@ export function lockOptionsOf(asked: Command, signal: AbortSignal, tell: Tell): 
 
 /** Passes on what only a lease can have, too: the client must refuse it. */
 export function spendOptionsOf(asked: Command, signal: AbortSignal, tell: Tell): SpendOptions {
-  const { permits, positionIntervalMs, positions } = asked;
+  const { permits, headStartMs, positionIntervalMs, positions } = asked;
   return {
     ...leaseOptionsOf(asked, signal),
     ...(permits !== undefined && { permits }),
+    ...(headStartMs !== undefined && { headStart: headStartMs }),
     ...(positionIntervalMs !== undefined && { positionInterval: positionIntervalMs }),
     ...(positions && { onPosition: tell.position }),
     onWaiting: tell.waiting,

@@ -13,7 +13,7 @@ import type {
   WaitCause,
 } from "../src/index.ts";
 import { endOf } from "./failure.ts";
-import { queueRulesOf } from "./queue-rules.ts";
+import { queueRulesAsked, queueRulesOf } from "./queue-rules.ts";
 import { givenRate, rateOf } from "./rates.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
@@ -42,7 +42,13 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
     unsetRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), null, changeOf(asked))),
     setQueueRules: async (asked) =>
-      inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), asked.queueRules, changeOf(asked))),
+      inForceOf(
+        await clientOf(asked).setQueueRules(
+          eachOf(asked),
+          queueRulesAsked(asked.queueRules),
+          changeOf(asked),
+        ),
+      ),
     unsetQueueRules: async (asked) =>
       inForceOf(await clientOf(asked).setQueueRules(eachOf(asked), null, changeOf(asked))),
     getLock: async (asked) => {
@@ -125,8 +131,13 @@ function changeOf({ ifVersion, reason }: Command) {
   };
 }
 
-function inForceOf({ rate, version, ...inForce }: LimitInForce): object {
-  return { ...inForce, version: String(version), ...(rate && { rate: rateOf(rate) }) };
+function inForceOf({ rate, queueRules, version, ...inForce }: LimitInForce): object {
+  return {
+    ...inForce,
+    version: String(version),
+    ...(rate && { rate: rateOf(rate) }),
+    ...(queueRules && { queueRules: queueRulesOf(queueRules) }),
+  };
 }
 
 function changedOf(change: Omit<ChangeView, "changedAt">): object {
@@ -201,6 +212,11 @@ function limitOf({ permits, source }: LimitView): object {
   return { limit: permits, limitSource: source };
 }
 
-function settingOf({ version, rate, ...setting }: LimitSetting): object {
-  return { ...setting, version: String(version), ...(rate && { rate: rateOf(rate) }) };
+function settingOf({ version, rate, queueRules, ...setting }: LimitSetting): object {
+  return {
+    ...setting,
+    version: String(version),
+    ...(rate && { rate: rateOf(rate) }),
+    ...(queueRules && { queueRules: queueRulesOf(queueRules) }),
+  };
 }

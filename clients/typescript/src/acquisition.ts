@@ -190,10 +190,11 @@ export class Acquisition {
   /** The fields of its requests, whether they wait or not. */
   #request() {
     const { name, asked, spendOnly = false } = this.#options;
-    const { permits = 0, mode = "permit", also = [] } = asked;
+    const { permits = 0, mode = "permit", also = [], headStart = 0 } = asked;
     const terms = spendOnly ? spendTermsOf(asked) : leaseTermsOf(asked);
     const requestId = this.#requestId;
-    return { name, mode: protoMode(mode), permits, terms, requestId, spendOnly, also: also.map(wantedLock) };
+    const more = { also: also.map(wantedLock), ...(headStart > 0 && { headStart: durationOf(headStart) }) };
+    return { name, mode: protoMode(mode), permits, terms, requestId, spendOnly, ...more };
   }
 
   #maxWait() {

@@ -90,12 +90,19 @@ const rate: Check = (value) => {
 };
 
 const queueRules: Check = (value) => {
-  const { waitingMax, whenFull = "refuse", shareBy, ...more } = Object(value) as Record<string, unknown>;
+  const {
+    waitingMax,
+    whenFull = "refuse",
+    shareBy,
+    headStartMax,
+    ...more
+  } = Object(value) as Record<string, unknown>;
   const faults = [oneOf(...Object.keys(WHEN_FULL))(whenFull), ...Object.keys(more)];
-  if (waitingMax !== undefined || shareBy === undefined) faults.push(whole(1)(waitingMax));
+  if (waitingMax !== undefined || (shareBy ?? headStartMax) === undefined) faults.push(whole(1)(waitingMax));
   if (shareBy !== undefined) faults.push(text(shareBy));
+  if (headStartMax !== undefined) faults.push(ms(headStartMax));
   if (faults.every((fault) => fault === undefined)) return undefined;
-  return 'must be { waitingMax }, { waitingMax, whenFull } or { shareBy }, with whenFull "refuse" or "end longest waiting"';
+  return 'must be { waitingMax }, { waitingMax, whenFull }, { shareBy } or { headStartMax }, with whenFull "refuse" or "end longest waiting"';
 };
 
 const wantedLocks: Check = (value) => {
@@ -179,6 +186,7 @@ export const LOCK: Checks<LockOptions> = {
   permits: WANTED.permits,
   mode: WANTED.mode,
   also: wantedLocks,
+  headStart: ms,
   onPosition: call,
   positionInterval: ms,
   onWaiting: call,
@@ -186,6 +194,7 @@ export const LOCK: Checks<LockOptions> = {
 export const SPEND: Checks<SpendOptions> = {
   wait: LOCK.wait,
   permits: LOCK.permits,
+  headStart: ms,
   signal,
   onPosition: call,
   positionInterval: ms,

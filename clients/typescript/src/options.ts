@@ -151,6 +151,11 @@ export interface LockOptions extends RecordOptions {
    * While it waits for one of them it holds none, but nobody passes it where it is first: bound `wait`.
    */
   readonly also?: readonly WantedLock[];
+  /**
+   * Queued as if it had come so much earlier, as far as the lock's queue rules allow it; takes the right `head_start`. 0 by default.
+   * Not together with `also`.
+   */
+  readonly headStart?: number;
   /** Cancels the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Called with each new place in the queue. An exception that it throws ends the wait, which rejects with it. */

@@ -6,6 +6,7 @@ import {
   WhenFull as ProtoWhenFull,
   type QueueRulesInForce,
 } from "#proto/rowlock/v1/lock_pb.js";
+import { durationOf, msOf } from "./times.ts";
 
 /** What becomes of a request that would wait, and finds as many waiting as may. */
 export type WhenFull = "refuse" | "end longest waiting";
@@ -28,6 +29,11 @@ export interface QueueRules {
    * together with "end longest waiting".
    */
   readonly shareBy?: string;
+  /**
+   * The most by which a request may be queued as if it had come earlier (`headStart`), in milliseconds. Unset: not at all. Not
+   * together with `shareBy` or "end longest waiting".
+   */
+  readonly headStartMax?: number;
 }
 
 /** Queue rules as the server has them. */
@@ -48,12 +54,18 @@ export const WHEN_FULL: Readonly<Record<WhenFull, ProtoWhenFull>> = {
   "end longest waiting": ProtoWhenFull.END_LONGEST_WAITING,
 };
 
-export function queueRulesView({ waitingMax, whenFull, shareBy }: ProtoQueueRules): SetQueueRules {
+export function queueRulesView({
+  waitingMax,
+  whenFull,
+  shareBy,
+  headStartMax,
+}: ProtoQueueRules): SetQueueRules {
   const ends = whenFull === ProtoWhenFull.END_LONGEST_WAITING;
   return {
     ...(waitingMax > 0 && { waitingMax }),
     whenFull: ends ? "end longest waiting" : "refuse",
     ...(shareBy !== "" && { shareBy }),
+    ...(headStartMax && { headStartMax: msOf(headStartMax) }),
   };
 }
 
@@ -67,6 +79,12 @@ export function queueRulesInForceView(inForce: QueueRulesInForce): QueueRulesVie
 }
 
 /** Returns the fields of a message. */
-export function queueRulesFields({ waitingMax = 0, whenFull = "refuse", shareBy = "" }: QueueRules) {
-  return { waitingMax, whenFull: WHEN_FULL[whenFull], shareBy };
+export function queueRulesFields({
+  waitingMax = 0,
+  whenFull = "refuse",
+  shareBy = "",
+  headStartMax = 0,
+}: QueueRules) {
+  const headStarts = headStartMax > 0 && { headStartMax: durationOf(headStartMax) };
+  return { waitingMax, whenFull: WHEN_FULL[whenFull], shareBy, ...headStarts };
 }

@@ -36,6 +36,7 @@ export type SpendOptions = Pick<
   LockOptions,
   | "wait"
   | "permits"
+  | "headStart"
   | "signal"
   | "onPosition"
   | "positionInterval"

@@ -202,6 +202,7 @@ function unused(name: string): Lock {
     rate: null,
     queueRules: null,
     sharedBy: null,
+    orderKeyUs: 0,
     limitVersion: 0n,
     limitReason: "",
     rateUntilUs: 0,

@@ -82,6 +82,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
   let whenBusy: service.AcquireRequest["whenBusy"] | undefined;
   let spendOnly: service.AcquireRequest["spendOnly"] = false;
   const also: service.AcquireRequest["also"] = [];
+  let headStart: service.AcquireRequest["headStart"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) name = r.text();
@@ -92,6 +93,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
     else if (tag === 50) whenBusy = { case: "wait", value: readWait(r, r.end(whenBusy)) };
     else if (tag === 58) whenBusy = { case: "enqueue", value: readWait(r, r.end(whenBusy)) };
     else if (tag === 64) spendOnly = r.bool();
+    else if (tag === 82) headStart = readDuration(r, r.end(headStart));
     else r.giveUp();
   }
   r.close(end);
@@ -106,6 +108,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
     also,
   };
   if (terms !== undefined) message.terms = terms;
+  if (headStart !== undefined) message.headStart = headStart;
   return message;
 }
 

@@ -326,9 +326,15 @@ const WHEN_FULL: Readonly<Record<WhenFull, pb.WhenFull>> = {
   end_longest_waiting: pb.WhenFull.END_LONGEST_WAITING,
 };
 
-export function queueRulesMessage({ waitingMax, whenFull, shareBy }: QueueRules): pb.QueueRules {
+export function queueRulesMessage({
+  waitingMax,
+  whenFull,
+  shareBy,
+  headStartMaxUs,
+}: QueueRules): pb.QueueRules {
   const bounds = { waitingMax: waitingMax ?? 0, whenFull: WHEN_FULL[whenFull] };
-  return create(pb.QueueRulesSchema, { ...bounds, shareBy: shareBy ?? "" });
+  const headStarts = headStartMaxUs > 0 && { headStartMax: durationMessage(headStartMaxUs) };
+  return create(pb.QueueRulesSchema, { ...bounds, shareBy: shareBy ?? "", ...headStarts });
 }
 
 export function queueRulesInForceMessage(rules: EffectiveQueueRules): pb.QueueRulesInForce {

@@ -111,7 +111,7 @@ function refusedText(
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits": {
       if (queueRules)
-        return `No request for several locks may wait for ${name}, because its queue rules ${queueRules.shareBy === null ? "end the longest waiting" : "share it fairly"}${byText(queueRules)}. Ask for it alone.`;
+        return `No request for several locks may wait for ${name}, because its queue rules ${whyNoSets(queueRules)}${byText(queueRules)}. Ask for it alone.`;
       // A pool counts the permits of all of the locks under it.
       const ofWhat = at && limit.source === "pool" ? "" : ` of ${name}`;
       return `${permits} permits${ofWhat} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
@@ -145,6 +145,11 @@ function rateText(rate: EffectiveRate | undefined): string {
   const by = rate.pattern === "" ? "" : ` by the ${what} ${quoted(rate.pattern)}`;
   const why = rate.reason === "" ? "" : ` (reason: ${rate.reason})`;
   return `a rate of ${textOfRate(rate)}${by}${why}`;
+}
+
+function whyNoSets({ shareBy, headStartMaxUs }: EffectiveQueueRules): string {
+  if (headStartMaxUs > 0) return "allow head starts";
+  return shareBy === null ? "end the longest waiting" : "share it fairly";
 }
 
 function fullText(queueRules: EffectiveQueueRules): string {

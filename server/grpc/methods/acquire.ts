@@ -7,13 +7,13 @@ import { FURTHER_LOCKS_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import { type Claim, type Mode, SPENDS, type WantedLock } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
-import { labelled, shownPlace } from "../authorize.ts";
+import { asAllowed, shownPlace } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { asking, endingOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
-import { type Check, WAIT } from "./fields.ts";
+import { type Check, HEAD_START, WAIT } from "./fields.ts";
 
 type AcquireAnswer = AnswerTo<"acquire">;
 type Outcome = AcquireResponse["outcome"];
@@ -30,7 +30,7 @@ const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 export function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: AcquireCall): void {
   const wait = whenBusy === "wait" ? new Wait(context.engine, call) : null;
   try {
-    new OneAcquire(context, labelled(call, ask), call, wait).enter();
+    new OneAcquire(context, asAllowed(call, ask), call, wait).enter();
   } catch (error) {
     wait?.close();
     throw error;
@@ -200,7 +200,14 @@ function checkAsk(
     mayWait: wait !== null,
     maxWaitUs: wait?.maxWaitUs ?? null,
     ...(message.also.length > 0 && { also: checkAlso(message, check) }),
+    ...(message.headStart && { headStartUs: checkHeadStart(message, check) }),
   };
+}
+
+function checkHeadStart({ headStart, also }: AcquireRequest | QueueRequest, check: Check): number {
+  if (also.length > 0)
+    check.add("head_start", "is for one lock, and also asks for several: leave one of them unset");
+  return check.duration(headStart, HEAD_START, "head_start") ?? 0;
 }
 
 function checkAlso({ name, also }: AcquireRequest | QueueRequest, check: Check): readonly WantedLock[] {

@@ -34,6 +34,7 @@ export const WAIT: Bounds = { minUs: bounds.WAIT_US_MIN, maxUs: bounds.DURATION_
 export const PER: Bounds = { minUs: bounds.RATE_PER_US_MIN, maxUs: bounds.DURATION_US_MAX };
 /** How long a lock may rest between two leases. */
 export const DELAY: Bounds = { minUs: 0, maxUs: bounds.DELAY_US_MAX };
+export const HEAD_START: Bounds = { minUs: 0, maxUs: bounds.DURATION_US_MAX };
 
 /** Stands in for a claim id that was refused. */
 export const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };

@@ -29,7 +29,7 @@ import {
   versionMismatch,
 } from "../messages/call-error.ts";
 import { claimMessage, queueRulesMessage, rateMessage, recordMessage } from "../messages/messages.ts";
-import { type Check, DELAY, NANOS_MAX, PER } from "./fields.ts";
+import { type Check, DELAY, HEAD_START, NANOS_MAX, PER } from "./fields.ts";
 
 /** Has a command of the call decided, in its turn. */
 async function decided<Command extends Asked>(
@@ -193,18 +193,26 @@ function checkQueueRules(
   check: Check,
 ): QueueRules | null | undefined {
   if (newQueueRules.case !== "queueRules") return newQueueRules.case === undefined ? undefined : null;
-  const { waitingMax, whenFull, shareBy } = newQueueRules.value;
+  const { waitingMax, whenFull, shareBy, headStartMax } = newQueueRules.value;
   const ofQueue = check.within("queue_rules");
-  if ((waitingMax === 0 && shareBy === "") || waitingMax > WAITING_MAX_MAX)
+  const headStartMaxUs = ofQueue.duration(headStartMax, HEAD_START, "head_start_max") ?? 0;
+  const hasOrder = shareBy !== "" || headStartMaxUs > 0;
+  if ((waitingMax === 0 && !hasOrder) || waitingMax > WAITING_MAX_MAX)
     ofQueue.add("waiting_max", `is ${waitingMax}; use 1 to ${WAITING_MAX_MAX}`);
   const known = WHEN_FULL[whenFull];
   if (!known) ofQueue.add("when_full", `is ${whenFull}, which this server does not know`);
-  if (known === "end_longest_waiting" && shareBy !== "")
-    ofQueue.add("when_full", "ends the longest waiting, and share_by says who goes first: set one of them");
+  if (known === "end_longest_waiting" && hasOrder)
+    ofQueue.add(
+      "when_full",
+      `ends the longest waiting, and ${shareBy === "" ? "head_start_max" : "share_by"} says who goes first: set one of them`,
+    );
+  if (shareBy !== "" && headStartMaxUs > 0)
+    ofQueue.add("head_start_max", "is for another order than share_by: set one of them");
   return {
     waitingMax: waitingMax === 0 ? null : waitingMax,
     whenFull: known ?? "refuse",
     shareBy: shareBy === "" ? null : checkShareBy(shareBy, ofQueue),
+    headStartMaxUs,
   };
 }
 

@@ -8,7 +8,7 @@ import type { Place } from "../../core/command.ts";
 import type { AcquireInput } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
-import { labelled, shownPlace } from "../authorize.ts";
+import { asAllowed, shownPlace } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
@@ -26,7 +26,7 @@ type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"
 export function waitInQueue(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
   const { target } = request;
   const asked =
-    target.kind === "ask" ? { ...request, target: { ...target, ask: labelled(call, target.ask) } } : request;
+    target.kind === "ask" ? { ...request, target: { ...target, ask: asAllowed(call, target.ask) } } : request;
   return new QueueStream(context, asked, call, send).run();
 }
 
@@ -200,12 +200,14 @@ export class PlaceUpdates {
   }
 
   /**
-   * As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place in the same queue was read earlier and is ignored: also the
-   * worst one of several queues. A waiter goes on to the queues of pools, where there may be more before it.
+   * As read at `nowUs`. A worse place in the same queue, or the worst one of several queues, is ignored if it was read earlier. One
+   * that was read later is told: another claim came before it, where the order is not that of arrival. A waiter goes on to the
+   * queues of pools, where there may be more before it.
    */
   offer(place: Place, nowUs: number): void {
-    const latest = this.#latest?.place;
-    if (latest && latest.pool === place.pool && place.ahead > latest.ahead) return;
+    const latest = this.#latest;
+    const isWorse = latest && latest.place.pool === place.pool && place.ahead > latest.place.ahead;
+    if (isWorse && nowUs <= latest.nowUs) return;
     this.#latest = { place, nowUs, offeredMs: performance.now() };
     this.#pump();
   }

@@ -4,6 +4,7 @@
 import { HELD_PLACE, isServerMade, keyText, roomOf } from "../../core/claim.ts";
 import { effectiveLimit, effectiveRate, fits } from "../../core/limit.ts";
 import { poolName, poolPrefix } from "../../core/pools.ts";
+import { HEAD_STARTS } from "../../core/queue-rules.ts";
 import { isAllowed } from "../../core/rate.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "../rows/columns.ts";
 import {
@@ -206,7 +207,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     sql: `SELECT l.name, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.state = 1 AND c.place > ${HELD_PLACE} AND l.shared_by IS NOT NULL
         AND CASE WHEN l.shared_by = x'' THEN c.pool_id IS NOT NULL OR c.turn IS NOT NULL
-          WHEN c.members IS NULL THEN c.pool_id IS NULL ELSE c.turn IS NULL END`,
+          WHEN c.members IS NULL AND l.shared_by <> x'${Buffer.from(HEAD_STARTS).toString("hex")}' THEN c.pool_id IS NULL ELSE c.turn IS NULL END`,
     message: ([name, ticket]) => `Claim ${ticket} does not wait in the order that ${lockNamed(name)} has.`,
   },
   {

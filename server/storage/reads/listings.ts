@@ -1,7 +1,9 @@
 // Reads for display: locks under a prefix, locks with their holders and waiters, and single queues. A result may be outdated
 // when it is used, so code that acts on it must decide again.
 
-import { type Claim, inOrder } from "../../core/claim.ts";
+import { type Claim, HELD_PLACE, inOrder, keyText, placeOf } from "../../core/claim.ts";
+import type { Counters } from "../../core/lock.ts";
+import { byOrder } from "../../core/queue-rules.ts";
 import {
   CLAIM_LIST,
   GUARD_LIST,
@@ -33,6 +35,9 @@ import { answers, CLOCK, type Query, type Runner, rowsOf, type Steps, timed } fr
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE c.lock_id = :lockId`;
 const HOLDERS = `${CLAIMS} AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS = `${CLAIMS} AND ${WAITERS_IN_ORDER} LIMIT :max`;
+/** Where shares are fair, the first waiter of each group; where claims have head starts, all. */
+const FRONT = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (rowlock_claim_turn)
+  WHERE c.lock_id = :lockId AND c.turn >= 0 ORDER BY c.turn LIMIT :max`;
 const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > :after AND ${HOLDERS_IN_ORDER} LIMIT :max`;
 const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn(":after")} AND ${WAITERS_IN_ORDER} LIMIT :max`;
 const QUEUE = `SELECT c.lock_id, c.ticket_number, c.permits, c.turn, c.pool_id FROM rowlock_claim c FORCE INDEX (PRIMARY)
@@ -166,9 +171,11 @@ function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
     .map((guard) => ({ ...guard, record: records?.get(guard.id) ?? null }));
   // Most locks of a long listing are idle: their counters show that there is nothing to read.
   const queries: Query[] = [];
-  for (const { id: lockId, firstHolder, holders, waiting } of shown > 0 ? locks : []) {
+  for (const { id: lockId, firstHolder, holders, waiting, sharedBy } of shown > 0 ? locks : []) {
     if (holders > (firstHolder === null ? 0 : 1)) queries.push([HOLDERS, { lockId, max: shown }]);
     if (waiting > 0) queries.push([WAITERS, { lockId, max: shown }]);
+    // A short queue has been read whole.
+    if (sharedBy && waiting > shown) queries.push([FRONT, { lockId, max: shown }]);
   }
   const further = (yield* rowsOf("shown_claims", ...queries)).map(claimFromRow);
   const first = shown > 0 ? rows.flatMap((row) => holderFromRow(row) ?? []) : [];
@@ -178,7 +185,16 @@ function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
     return {
       lock,
       holders: own.filter(({ state }) => state === "held").slice(0, shown),
-      waiters: own.filter(({ state }) => state === "waiting").slice(0, shown),
+      waiters: waitersOf(lock, own).slice(0, shown),
     };
   });
+}
+
+/** Those that have the lock, and wait at a pool; then its queue, in its order. */
+function waitersOf({ sharedBy }: Counters, claims: readonly Claim[]): readonly Claim[] {
+  const waiters = claims.filter(({ state }) => state === "waiting");
+  if (!sharedBy) return waiters;
+  const isInQueue = (claim: Claim) => (placeOf(claim) === HELD_PLACE ? 0 : 1);
+  const read = new Map(waiters.map((claim) => [keyText(claim), claim]));
+  return [...read.values()].sort((a, b) => isInQueue(a) - isInQueue(b) || byOrder(a, b));
 }

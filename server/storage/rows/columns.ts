@@ -36,6 +36,7 @@ export const LOCK_WRITTEN_COLUMNS = [
   "counting",
   "queue_rules",
   "shared_by",
+  "order_key",
 ] as const;
 
 /** The others of these. */

@@ -44,7 +44,8 @@ export function countersFromRow(row: Row): Counters {
     counting: bigintOrNull(row[24]),
     queueRules: queueRulesFrom(row[25]),
     sharedBy: row[26] == null ? null : textOf(row[26]),
-    firstHolder: bigintOrNull(row[27]),
+    orderKeyUs: Number(row[27]),
+    firstHolder: bigintOrNull(row[28]),
   };
 }
 

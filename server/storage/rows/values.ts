@@ -118,6 +118,7 @@ export function seldomValues(lock: Lock): Value[] {
     lock.counting,
     queueRulesValue(lock.queueRules),
     lock.sharedBy === null ? null : bytesOf(lock.sharedBy),
+    lock.orderKeyUs,
   ];
 }
 
@@ -153,6 +154,7 @@ export function sameSeldom(a: Lock, b: Lock): boolean {
     a.counting === b.counting &&
     sameQueueRules(a.queueRules, b.queueRules) &&
     a.sharedBy === b.sharedBy &&
+    a.orderKeyUs === b.orderKeyUs &&
     sameRate(a.rate, b.rate)
   );
 }

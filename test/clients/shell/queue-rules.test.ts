@@ -36,11 +36,11 @@ test.each<[string[], RegExp[]]>([
     [
       /2 things are wrong/,
       /--newest-wins and --share-by are two orders/,
-      /leave out --waiting-max and --share-by/,
+      /leave out --waiting-max, --share-by and/,
     ],
   ],
   [["--pool", "dep/*", "--share-by", "principal"], [/for each name by itself/]],
-  [["dep", "--reason", "x"], [/go with a change: add .*--waiting-max, --share-by or --unset-queue-rules/]],
+  [["dep", "--reason", "x"], [/go with a change: add .*--share-by, --head-start-max or --unset-queue-rules/]],
   [
     ["dep", "4", "--unset", "--waiting-max", "0", "--burst", "0", "--unset-queue-rules"],
     [

@@ -43,7 +43,7 @@ test("the first place is sent at once, and the next one when the interval has pa
   expect(aheads()).toEqual([9, 6, 5]);
 });
 
-test("a place never grows: one that was read earlier and comes later is not sent", () => {
+test("a worse place that was read earlier and comes later is not sent; one that was read later is", () => {
   const { updates, aheads } = recorded(100);
   updates.offer(at(4), NOW_US);
   updates.offer(at(8), NOW_US);
@@ -55,6 +55,10 @@ test("a place never grows: one that was read earlier and comes later is not sent
   updates.offer(at(3), NOW_US);
   vi.advanceTimersByTime(1_000);
   expect(aheads()).toEqual([4, 3, 2]);
+  // Somebody with a head start came, or a group that holds less.
+  updates.offer(at(3), NOW_US + 1);
+  vi.advanceTimersByTime(1_000);
+  expect(aheads()).toEqual([4, 3, 2, 3]);
 });
 
 test("a place at another pool is news, also if as many or more are before it", () => {

@@ -71,6 +71,37 @@ describe.each(Object.entries(CARRIERS))("by %s", (carrier, Client) => {
     expect(Object.keys(fields)).toEqual([`queue_rules.${field}`]);
   });
 
+  test("a head start is for those within the rules, and shown with these", async () => {
+    const name = `${carrier}/head-start`;
+    const value = { headStartMax: { seconds: 60n } };
+    const rules = { waitingMax: 0, headStartMax: { seconds: 60n } };
+    const set = await client.call("setLimit", {
+      ...named(name),
+      newQueueRules: { case: "queueRules", value },
+    });
+    expect(set).toMatchObject({ queueRules: rules });
+    const { leaseId } = await client.lease({ name });
+    const waits = [0n, 30n].map(async (seconds) => {
+      const headStart = { seconds };
+      return { seconds, answer: await client.call("acquire", { name, headStart, ...WAIT }) };
+    });
+    for (let waiting = 0; waiting < 2; ) waiting = (await client.shown(name)).waiterCount;
+    await client.call("release", { leaseId });
+    const first = await Promise.race(waits);
+    expect(first).toMatchObject({ seconds: 30n, answer: { outcome: { case: "lease" } } });
+    const { leaseId: next } = first.answer.outcome.value as { leaseId: string };
+    await client.call("release", { leaseId: next });
+    await Promise.all(waits);
+    const several = client.call("acquire", {
+      name,
+      headStart: { seconds: 1n },
+      also: [{ name: `${name}/b` }],
+    });
+    expect(Object.keys(violationsIn((await several.catch((error: unknown) => error)) as never))).toEqual([
+      "head_start",
+    ]);
+  });
+
   test("of two orders one must be chosen", async () => {
     const value = { ...NEWEST, shareBy: "principal" };
     const bad = client.call("setLimit", { ...named("x"), newQueueRules: { case: "queueRules", value } });
@@ -183,6 +214,30 @@ labels:
       terms: { labels: { tenant: "bolt", job: "7" } },
     });
     expect(said.outcome.case).toBe("lease");
+  } finally {
+    await tenants.stop();
+  }
+});
+
+test("a head start takes its right", async () => {
+  const policy = `
+rules:
+  - { who: "*", may: [read, use], on: "*" }
+  - { who: token:root, may: [head_start], on: "gpu*" }
+`;
+  const tenants = await startTenantsServer(policy, ["root", "guest"]);
+  try {
+    const headStart = { seconds: 9n };
+    const ask = (who: string, name: string) => tenants.clientOf(who).call("acquire", { name, headStart });
+    expect((await ask("root", "gpu")).outcome.case).toBe("lease");
+    for (const [who, name] of [
+      ["guest", "gpu/2"],
+      ["root", "disk"],
+    ] as const)
+      await expect(ask(who, name)).rejects.toMatchObject({
+        reason: "RIGHT_MISSING",
+        message: expect.stringMatching(/needs the right `head_start`/),
+      });
   } finally {
     await tenants.stop();
   }

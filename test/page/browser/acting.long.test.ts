@@ -231,6 +231,17 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByLabel("Reason").fill("fair");
     await dialog.getByRole("button", { name: "Set the queue rules" }).click();
     await page.getByRole("row", { name: /etl\/\*.*shares are fair, by label tenant/ }).waitFor();
+
+    await page
+      .getByRole("row", { name: /etl\/\*/ })
+      .getByRole("button", { name: /^Change…/ })
+      .click();
+    await dialog.getByLabel("Order").selectOption("head starts");
+    expect(await dialog.getByRole("button", { name: "Set the queue rules" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Seconds at most").fill("600");
+    await dialog.getByLabel("Reason").fill("outages first");
+    await dialog.getByRole("button", { name: "Set the queue rules" }).click();
+    await page.getByRole("row", { name: /etl\/\*.*head starts of at most 10 min/ }).waitFor();
   });
 
   test("with the right makes a pool, sees who waits at it and where, changes it and removes it", async () => {
@@ -299,7 +310,8 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
 
   test("without the right sees no button that would fail, on any name", async () => {
     const server = await started();
-    const { page } = await visit(server, "#/lock/report%2Fdaily");
+    // What the page asks in the moment when she signs out is refused.
+    const { page } = await visit(server, "#/lock/report%2Fdaily", { isRefusalExpected: true });
     await signIn(page, olga);
     await page.getByText("anna").first().waitFor();
     const act = page.getByRole("main").getByRole("button");

@@ -35,6 +35,16 @@ function nextOf(lock: LockJson, change: Parameters<typeof whoNext>[1]) {
 }
 
 describe("who would be granted", () => {
+  test("where shares are fair: of the group that holds least, and else of the one that has waited longest", () => {
+    const of = (principal: string, ticketNumber: string) => ({ ...permits(ticketNumber), principal });
+    const queueRules = { rules: { shareBy: "principal" } };
+    const waiters = [of("ann", "4"), of("bob", "6"), of("cid", "7"), of("ann", "5"), of("bob", "8")];
+    const holders = [of("ann", "1"), of("ann", "2"), of("bob", "3")];
+    const lock = lockOf(3, holders, waiters, { queueRules });
+    expect(nextOf(lock, { limit: 8 }).granted).toEqual(["7", "6", "4", "8", "5"]);
+    expect(nextOf(lock, { ended: new Set(["1", "2"]) }).granted).toEqual(["4", "7"]);
+  });
+
   test("if a lease ended: the first that fit, and nobody past one that does not", () => {
     const lock = lockOf(3, [permits("1", 2), permits("2")], [permits("3"), permits("4", 2), permits("5")]);
     expect(nextOf(lock, { ended: new Set(["1"]) })).toEqual({

@@ -168,6 +168,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         rate: null,
         queueRules: null,
         sharedBy: null,
+        orderKeyUs: 0,
         limitVersion: 0n,
         limitReason: "",
         rateUntilUs: 0,

@@ -56,7 +56,12 @@ export function contractOfRules(fresh: () => FreshStore): void {
         prefix: `${"🔒".repeat(63)}abc`,
         limit: 1_000_000,
         rate: null,
-        queueRules: { waitingMax: 1_000_000, whenFull: "end_longest_waiting", shareBy: null },
+        queueRules: {
+          waitingMax: 1_000_000,
+          whenFull: "end_longest_waiting",
+          shareBy: null,
+          headStartMaxUs: 0,
+        },
         version: 3n,
         reason: "r",
         changeMark: 0n,
@@ -65,11 +70,16 @@ export function contractOfRules(fresh: () => FreshStore): void {
       {
         ...LIMIT_FOR_ETL,
         limit: null,
-        queueRules: { waitingMax: 1, whenFull: "refuse" as const, shareBy: null },
+        queueRules: { waitingMax: 1, whenFull: "refuse" as const, shareBy: null, headStartMaxUs: 0 },
       },
       {
         ...LIMIT_FOR_ETL,
-        queueRules: { waitingMax: null, whenFull: "refuse" as const, shareBy: `label:${"k/".repeat(31)}` },
+        queueRules: {
+          waitingMax: null,
+          whenFull: "refuse" as const,
+          shareBy: `label:${"k/".repeat(31)}`,
+          headStartMaxUs: 0,
+        },
       },
       { ...LIMIT_FOR_ETL, rate: { permits: 1_000_000, perUs: Number.MAX_SAFE_INTEGER, burst: 1_000_000 } },
     ])("a rule is read as it was written, by everybody: $limit and $rate for $prefix", async (rule) => {

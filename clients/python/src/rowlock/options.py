@@ -186,6 +186,11 @@ class AskOptions(TryOptions, total=False):
 
     wait: Seconds
     """The longest wait; 0: do not wait. FOREVER by default."""
+    head_start: Seconds
+    """Queued as if it had come so much earlier, as far as the lock's queue rules allow (`head_start_max`); 0 by default.
+
+    It takes the right `head_start`, and does not go with `also`.
+    """
     position_interval: Seconds
     """The shortest time between two calls of `on_position`; 1 by default."""
 
@@ -229,6 +234,8 @@ class AioSpendOptions(TrySpendOptions, total=False):
 
     wait: Seconds
     """The longest wait; 0: do not wait. FOREVER by default."""
+    head_start: Seconds
+    """As for a lock."""
     position_interval: Seconds
     """The shortest time between two calls of `on_position`; 1 by default."""
     on_position: Callable[[Place], object]
@@ -387,6 +394,7 @@ _TRY_KINDS: dict[str, Kind] = {
 _LOCK_KINDS: dict[str, Kind] = {
     **_TRY_KINDS,
     "wait": wait_seconds,
+    "head_start": seconds,
     "position_interval": wait_seconds,
     "on_position": function,
     "on_waiting": function,
@@ -396,7 +404,10 @@ _TRY_SPEND_KINDS: dict[str, Kind] = {
 }
 _SPEND_KINDS: dict[str, Kind] = {
     **_TRY_SPEND_KINDS,
-    **{name: _LOCK_KINDS[name] for name in ("wait", "position_interval", "on_position", "on_waiting")},
+    **{
+        name: _LOCK_KINDS[name]
+        for name in ("wait", "head_start", "position_interval", "on_position", "on_waiting")
+    },
 }
 _CAPTURE_KINDS: dict[str, Kind] = {
     **_LEASE_KINDS,
@@ -547,6 +558,8 @@ def _asked_for(
     request.name = right["name"]
     request.mode = proto_mode(right.get("mode", "permit"))
     request.permits = right.get("permits", 0)
+    if right.get("head_start"):
+        request.head_start.CopyFrom(duration_of(right["head_start"]))
     # The protocol takes an empty id as none.
     request_id = right.get("request_id") or None
     if request_id is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rowlock.checks import Wrong, checked, count_from, one_of, refuse, text
+from rowlock.checks import Wrong, checked, count_from, one_of, refuse, seconds, text
+from rowlock.times import Seconds, duration_of, seconds_of
 from rowlock.v1 import lock_pb2
 
 WhenFull = Literal["refuse", "end longest waiting"]
@@ -24,6 +25,7 @@ _KINDS = {
     "waiting_max": count_from(1),
     "when_full": one_of("refuse", "end longest waiting"),
     "share_by": _group,
+    "head_start_max": seconds,
 }
 
 
@@ -36,7 +38,7 @@ class QueueRules:
 
     waiting_max: int | None
     """The most claims that wait for it, 1 to 1,000,000; never more than the server allows. None: as many as the server allows;
-    then `share_by` must be given.
+    then `share_by` or `head_start_max` must be given.
     """
     when_full: WhenFull
     """What becomes of a request that comes when so many wait. "refuse": it is refused as QUEUE_FULL. "end longest waiting": the
@@ -49,27 +51,48 @@ class QueueRules:
     permits of the lock then, of several such to the one that has waited longest for its turn. None: the order is that of
     arrival. It does not go with "end longest waiting".
     """
+    head_start_max: float | None
+    """The most by which a request may be queued as if it had come earlier (`head_start`), in seconds. None: not at all. It does
+    not go with `share_by` or "end longest waiting".
+    """
 
     def __init__(
-        self, waiting_max: int | None = None, when_full: WhenFull = "refuse", share_by: str | None = None
+        self,
+        waiting_max: int | None = None,
+        when_full: WhenFull = "refuse",
+        share_by: str | None = None,
+        head_start_max: Seconds | None = None,
     ) -> None:
         """Raise OptionError for what no request can hold."""
         faults: list[str] = []
-        given = {"waiting_max": waiting_max, "when_full": when_full, "share_by": share_by}
+        given = {
+            "waiting_max": waiting_max,
+            "when_full": when_full,
+            "share_by": share_by,
+            "head_start_max": head_start_max,
+        }
         right = checked(given, _KINDS, faults)
-        if waiting_max is None and share_by is None:
-            faults.append("waiting_max: set it, or share_by")
+        if waiting_max is None and share_by is None and not head_start_max:
+            faults.append("waiting_max: set it, share_by or head_start_max")
         if when_full == "end longest waiting" and share_by is not None:
             faults.append('share_by: it does not go with the when_full "end longest waiting"')
         refuse(faults)
-        _fill(self, right.get("waiting_max"), right["when_full"], right.get("share_by"))
+        head_starts = right.get("head_start_max") or None
+        _fill(self, right.get("waiting_max"), right["when_full"], right.get("share_by"), head_starts)
 
 
-def _fill(rules: QueueRules, waiting_max: int | None, when_full: WhenFull, share_by: str | None) -> None:
+def _fill(
+    rules: QueueRules,
+    waiting_max: int | None,
+    when_full: WhenFull,
+    share_by: str | None,
+    head_start_max: float | None,
+) -> None:
     # The only way to set the fields of a frozen dataclass.
     object.__setattr__(rules, "waiting_max", waiting_max)
     object.__setattr__(rules, "when_full", when_full)
     object.__setattr__(rules, "share_by", share_by)
+    object.__setattr__(rules, "head_start_max", head_start_max)
 
 
 @dataclass(frozen=True)
@@ -90,7 +113,10 @@ def queue_rules_message(rules: QueueRules) -> lock_pb2.QueueRules:
     ends = rules.when_full == "end longest waiting"
     when_full = lock_pb2.WHEN_FULL_END_LONGEST_WAITING if ends else lock_pb2.WHEN_FULL_REFUSE
     return lock_pb2.QueueRules(
-        waiting_max=rules.waiting_max or 0, when_full=when_full, share_by=rules.share_by or ""
+        waiting_max=rules.waiting_max or 0,
+        when_full=when_full,
+        share_by=rules.share_by or "",
+        head_start_max=duration_of(rules.head_start_max) if rules.head_start_max else None,
     )
 
 
@@ -99,7 +125,11 @@ def queue_rules_of(rules: lock_pb2.QueueRules) -> QueueRules:
     ends = rules.when_full == lock_pb2.WHEN_FULL_END_LONGEST_WAITING
     plain = QueueRules.__new__(QueueRules)
     _fill(
-        plain, rules.waiting_max or None, "end longest waiting" if ends else "refuse", rules.share_by or None
+        plain,
+        rules.waiting_max or None,
+        "end longest waiting" if ends else "refuse",
+        rules.share_by or None,
+        seconds_of(rules.head_start_max) or None,
     )
     return plain
 

@@ -465,9 +465,9 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
   lockName: string;
 
   /**
-   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-   * it if all groups held as much, which changes with what each holds and with others that come.
+   * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+   * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+   * it with their head starts, or that would be granted before it if all groups held as much.
    *
    * @generated from field: uint32 ahead = 3;
    */
@@ -548,9 +548,9 @@ export declare type TicketJson = {
   lockName?: string;
 
   /**
-   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-   * it if all groups held as much, which changes with what each holds and with others that come.
+   * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+   * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+   * it with their head starts, or that would be granted before it if all groups held as much.
    *
    * @generated from field: uint32 ahead = 3;
    */
@@ -2821,6 +2821,17 @@ export declare type QueueRules = Message<"rowlock.v1.QueueRules"> & {
    * @generated from field: string share_by = 3;
    */
   shareBy: string;
+
+  /**
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   *
+   * @generated from field: google.protobuf.Duration head_start_max = 4;
+   */
+  headStartMax?: Duration | undefined;
 };
 
 /**
@@ -2860,6 +2871,17 @@ export declare type QueueRulesJson = {
    * @generated from field: string share_by = 3;
    */
   shareBy?: string;
+
+  /**
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   *
+   * @generated from field: google.protobuf.Duration head_start_max = 4;
+   */
+  headStartMax?: DurationJson;
 };
 
 /**
@@ -3322,7 +3344,8 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
   holders: Claim[];
 
   /**
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    *
    * @generated from field: repeated rowlock.v1.Claim waiters = 9;
    */
@@ -3421,7 +3444,8 @@ export declare type LockJson = {
   holders?: ClaimJson[];
 
   /**
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    *
    * @generated from field: repeated rowlock.v1.Claim waiters = 9;
    */

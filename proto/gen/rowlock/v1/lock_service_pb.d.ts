@@ -121,6 +121,16 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
    * @generated from field: repeated rowlock.v1.WantedLock also = 9;
    */
   also: WantedLock[];
+
+  /**
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   *
+   * @generated from field: google.protobuf.Duration head_start = 10;
+   */
+  headStart?: Duration | undefined;
 };
 
 /**
@@ -207,6 +217,16 @@ export declare type AcquireRequestJson = {
    * @generated from field: repeated rowlock.v1.WantedLock also = 9;
    */
   also?: WantedLockJson[];
+
+  /**
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   *
+   * @generated from field: google.protobuf.Duration head_start = 10;
+   */
+  headStart?: DurationJson;
 };
 
 /**
@@ -547,6 +567,13 @@ export declare type QueueRequest = Message<"rowlock.v1.QueueRequest"> & {
    * @generated from field: repeated rowlock.v1.WantedLock also = 8;
    */
   also: WantedLock[];
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: google.protobuf.Duration head_start = 9;
+   */
+  headStart?: Duration | undefined;
 };
 
 /**
@@ -610,6 +637,13 @@ export declare type QueueRequestJson = {
    * @generated from field: repeated rowlock.v1.WantedLock also = 8;
    */
   also?: WantedLockJson[];
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: google.protobuf.Duration head_start = 9;
+   */
+  headStart?: DurationJson;
 };
 
 /**

@@ -119,13 +119,13 @@ describe("one fault is said in the words of the user", () => {
         [
           { queueRules },
           SET_LIMIT,
-          `queueRules: ${queueRules === 5 ? 5 : "an object"} must be { waitingMax }, { waitingMax, whenFull } or { shareBy }, with whenFull "refuse" or "end longest waiting", or null`,
+          `queueRules: ${queueRules === 5 ? 5 : "an object"} must be { waitingMax }, { waitingMax, whenFull }, { shareBy } or { headStartMax }, with whenFull "refuse" or "end longest waiting", or null`,
         ] as const,
     ),
     [
       { ttl: 1_000 },
       SPEND,
-      'unknown option "ttl"; there are wait, permits, signal, onPosition, positionInterval, onWaiting, owner, labels, ifStatus, requestId',
+      'unknown option "ttl"; there are wait, permits, headStart, signal, onPosition, positionInterval, onWaiting, owner, labels, ifStatus, requestId',
     ],
     [{ token: 5 }, CONNECT, "token: a number must be a text, or an object, or a function"],
     [{ headers: "authorization: secret" }, CONNECT, "headers: a string must be an object, or a function"],

@@ -38,6 +38,7 @@ class PolledWait:
             request_id=queued.request_id,
             spend_only=queued.spend_only,
             also=queued.also,
+            head_start=queued.head_start if queued.HasField("head_start") else None,
             enqueue=Wait(max_wait=queued.max_wait if has_end else None),
         )
         self.interval = seconds_of(asked.min_update_interval)

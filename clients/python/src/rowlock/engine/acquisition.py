@@ -198,6 +198,7 @@ class Acquisition:
             request_id=self._request_id,
             spend_only=asked.spend_only,
             also=asked.also,
+            head_start=asked.head_start if asked.HasField("head_start") else None,
         )
         if not math.isinf(self._until):
             request.max_wait.CopyFrom(duration_of(self._left))

@@ -531,14 +531,16 @@ class RateInForce(_message.Message):
     def __init__(self, rate: _Optional[_Union[Rate, _Mapping]] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., available: _Optional[int] = ...) -> None: ...
 
 class QueueRules(_message.Message):
-    __slots__ = ("waiting_max", "when_full", "share_by")
+    __slots__ = ("waiting_max", "when_full", "share_by", "head_start_max")
     WAITING_MAX_FIELD_NUMBER: _ClassVar[int]
     WHEN_FULL_FIELD_NUMBER: _ClassVar[int]
     SHARE_BY_FIELD_NUMBER: _ClassVar[int]
+    HEAD_START_MAX_FIELD_NUMBER: _ClassVar[int]
     waiting_max: int
     when_full: WhenFull
     share_by: str
-    def __init__(self, waiting_max: _Optional[int] = ..., when_full: _Optional[_Union[WhenFull, str]] = ..., share_by: _Optional[str] = ...) -> None: ...
+    head_start_max: _duration_pb2.Duration
+    def __init__(self, waiting_max: _Optional[int] = ..., when_full: _Optional[_Union[WhenFull, str]] = ..., share_by: _Optional[str] = ..., head_start_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class QueueRulesInForce(_message.Message):
     __slots__ = ("rules", "source", "pattern", "version", "reason")

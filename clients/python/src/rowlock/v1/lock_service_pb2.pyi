@@ -26,7 +26,7 @@ LIST_ORDER_LONGEST_WAIT: ListOrder
 LIST_ORDER_MOST_WAITERS: ListOrder
 
 class AcquireRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "terms", "request_id", "wait", "enqueue", "spend_only", "also")
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "wait", "enqueue", "spend_only", "also", "head_start")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,7 @@ class AcquireRequest(_message.Message):
     ENQUEUE_FIELD_NUMBER: _ClassVar[int]
     SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     ALSO_FIELD_NUMBER: _ClassVar[int]
+    HEAD_START_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
@@ -45,7 +46,8 @@ class AcquireRequest(_message.Message):
     enqueue: Wait
     spend_only: bool
     also: _containers.RepeatedCompositeFieldContainer[WantedLock]
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., enqueue: _Optional[_Union[Wait, _Mapping]] = ..., spend_only: bool = ..., also: _Optional[_Iterable[_Union[WantedLock, _Mapping]]] = ...) -> None: ...
+    head_start: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., enqueue: _Optional[_Union[Wait, _Mapping]] = ..., spend_only: bool = ..., also: _Optional[_Iterable[_Union[WantedLock, _Mapping]]] = ..., head_start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class WantedLock(_message.Message):
     __slots__ = ("name", "mode", "permits")
@@ -88,7 +90,7 @@ class WaitInQueueRequest(_message.Message):
     def __init__(self, request: _Optional[_Union[QueueRequest, _Mapping]] = ..., ticket_id: _Optional[str] = ..., min_update_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class QueueRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "terms", "request_id", "max_wait", "spend_only", "also")
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "max_wait", "spend_only", "also", "head_start")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -97,6 +99,7 @@ class QueueRequest(_message.Message):
     MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
     SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     ALSO_FIELD_NUMBER: _ClassVar[int]
+    HEAD_START_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
@@ -105,7 +108,8 @@ class QueueRequest(_message.Message):
     max_wait: _duration_pb2.Duration
     spend_only: bool
     also: _containers.RepeatedCompositeFieldContainer[WantedLock]
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., spend_only: bool = ..., also: _Optional[_Iterable[_Union[WantedLock, _Mapping]]] = ...) -> None: ...
+    head_start: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., spend_only: bool = ..., also: _Optional[_Iterable[_Union[WantedLock, _Mapping]]] = ..., head_start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class WaitInQueueResponse(_message.Message):
     __slots__ = ("position", "granted", "refusal", "ended", "spent")

@@ -468,6 +468,53 @@ private static final long serialVersionUID = 0L;
     return also_.get(index);
   }
 
+  public static final int HEAD_START_FIELD_NUMBER = 10;
+  private com.google.protobuf.Duration headStart_;
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   * @return Whether the headStart field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeadStart() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   * @return The headStart.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getHeadStart() {
+    return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+  }
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder() {
+    return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -508,6 +555,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < also_.size(); i++) {
       output.writeMessage(9, also_.get(i));
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(10, getHeadStart());
     }
     getUnknownFields().writeTo(output);
   }
@@ -552,6 +602,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, also_.get(i));
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getHeadStart());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -583,6 +637,11 @@ private static final long serialVersionUID = 0L;
         != other.getSpendOnly()) return false;
     if (!getAlsoList()
         .equals(other.getAlsoList())) return false;
+    if (hasHeadStart() != other.hasHeadStart()) return false;
+    if (hasHeadStart()) {
+      if (!getHeadStart()
+          .equals(other.getHeadStart())) return false;
+    }
     if (!getWhenBusyCase().equals(other.getWhenBusyCase())) return false;
     switch (whenBusyCase_) {
       case 6:
@@ -625,6 +684,10 @@ private static final long serialVersionUID = 0L;
     if (getAlsoCount() > 0) {
       hash = (37 * hash) + ALSO_FIELD_NUMBER;
       hash = (53 * hash) + getAlsoList().hashCode();
+    }
+    if (hasHeadStart()) {
+      hash = (37 * hash) + HEAD_START_FIELD_NUMBER;
+      hash = (53 * hash) + getHeadStart().hashCode();
     }
     switch (whenBusyCase_) {
       case 6:
@@ -774,6 +837,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getTermsFieldBuilder();
         getAlsoFieldBuilder();
+        getHeadStartFieldBuilder();
       }
     }
     @java.lang.Override
@@ -803,6 +867,11 @@ private static final long serialVersionUID = 0L;
         alsoBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000100);
+      headStart_ = null;
+      if (headStartBuilder_ != null) {
+        headStartBuilder_.dispose();
+        headStartBuilder_ = null;
+      }
       whenBusyCase_ = 0;
       whenBusy_ = null;
       return this;
@@ -873,6 +942,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.spendOnly_ = spendOnly_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.headStart_ = headStartBuilder_ == null
+            ? headStart_
+            : headStartBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -982,6 +1057,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.hasHeadStart()) {
+        mergeHeadStart(other.getHeadStart());
+      }
       switch (other.getWhenBusyCase()) {
         case WAIT: {
           mergeWait(other.getWait());
@@ -1080,6 +1158,13 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getHeadStartFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2421,6 +2506,190 @@ private static final long serialVersionUID = 0L;
         also_ = null;
       }
       return alsoBuilder_;
+    }
+
+    private com.google.protobuf.Duration headStart_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> headStartBuilder_;
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     * @return Whether the headStart field is set.
+     */
+    public boolean hasHeadStart() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     * @return The headStart.
+     */
+    public com.google.protobuf.Duration getHeadStart() {
+      if (headStartBuilder_ == null) {
+        return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+      } else {
+        return headStartBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public Builder setHeadStart(com.google.protobuf.Duration value) {
+      if (headStartBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        headStart_ = value;
+      } else {
+        headStartBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public Builder setHeadStart(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (headStartBuilder_ == null) {
+        headStart_ = builderForValue.build();
+      } else {
+        headStartBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public Builder mergeHeadStart(com.google.protobuf.Duration value) {
+      if (headStartBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          headStart_ != null &&
+          headStart_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getHeadStartBuilder().mergeFrom(value);
+        } else {
+          headStart_ = value;
+        }
+      } else {
+        headStartBuilder_.mergeFrom(value);
+      }
+      if (headStart_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public Builder clearHeadStart() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      headStart_ = null;
+      if (headStartBuilder_ != null) {
+        headStartBuilder_.dispose();
+        headStartBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public com.google.protobuf.Duration.Builder getHeadStartBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getHeadStartFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder() {
+      if (headStartBuilder_ != null) {
+        return headStartBuilder_.getMessageOrBuilder();
+      } else {
+        return headStart_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+      }
+    }
+    /**
+     * <pre>
+     * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+     * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+     * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+     * it means nothing. Not together with `also`.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getHeadStartFieldBuilder() {
+      if (headStartBuilder_ == null) {
+        headStartBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getHeadStart(),
+                getParentForChildren(),
+                isClean());
+        headStart_ = null;
+      }
+      return headStartBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

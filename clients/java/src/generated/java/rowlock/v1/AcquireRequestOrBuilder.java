@@ -255,5 +255,41 @@ public interface AcquireRequestOrBuilder extends
   rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
       int index);
 
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   * @return Whether the headStart field is set.
+   */
+  boolean hasHeadStart();
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   * @return The headStart.
+   */
+  com.google.protobuf.Duration getHeadStart();
+  /**
+   * <pre>
+   * Queued as if it had come so much earlier, where the lock's queue rules allow that, and by as much as they allow: see
+   * QueueRules.head_start_max; elsewhere the order is what it is. Takes the right `head_start` on the lock. It is fixed when the claim
+   * comes, so nothing needs to be done while it waits, and a repeated call changes nothing of it. For a request that does not wait,
+   * it means nothing. Not together with `also`.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 10;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder();
+
   rowlock.v1.AcquireRequest.WhenBusyCase getWhenBusyCase();
 }

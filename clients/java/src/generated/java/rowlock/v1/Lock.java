@@ -275,7 +275,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> waiters_;
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -286,7 +287,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -298,7 +300,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -309,7 +312,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -320,7 +324,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2122,7 +2127,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2136,7 +2142,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2150,7 +2157,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2164,7 +2172,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2185,7 +2194,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2203,7 +2213,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2223,7 +2234,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2244,7 +2256,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2262,7 +2275,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2280,7 +2294,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2299,7 +2314,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2316,7 +2332,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2333,7 +2350,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2344,7 +2362,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2358,7 +2377,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2373,7 +2393,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2384,7 +2405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -2396,7 +2418,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first waiters, in order; the same requests say how many.
+     * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+     * each group, by who has waited longest for its turn, and then the others, in order of arrival.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim waiters = 9;</code>

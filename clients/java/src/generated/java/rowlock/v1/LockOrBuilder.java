@@ -152,7 +152,8 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -161,7 +162,8 @@ public interface LockOrBuilder extends
       getWaitersList();
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -169,7 +171,8 @@ public interface LockOrBuilder extends
   rowlock.v1.Claim getWaiters(int index);
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -177,7 +180,8 @@ public interface LockOrBuilder extends
   int getWaitersCount();
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>
@@ -186,7 +190,8 @@ public interface LockOrBuilder extends
       getWaitersOrBuilderList();
   /**
    * <pre>
-   * The first waiters, in order; the same requests say how many.
+   * The first waiters, in order; the same requests say how many. Where shares are fair (see QueueRules.share_by), the first waiter of
+   * each group, by who has waited longest for its turn, and then the others, in order of arrival.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim waiters = 9;</code>

@@ -318,71 +318,72 @@ public final class LockProto {
       "\004rate\030\001 \001(\0132\020.rowlock.v1.Rate\022\'\n\006source\030" +
       "\002 \001(\0162\027.rowlock.v1.LimitSource\022\017\n\007patter" +
       "n\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t" +
-      "\022\021\n\tavailable\030\006 \001(\r\"\\\n\nQueueRules\022\023\n\013wai" +
-      "ting_max\030\001 \001(\r\022\'\n\twhen_full\030\002 \001(\0162\024.rowl" +
-      "ock.v1.WhenFull\022\020\n\010share_by\030\003 \001(\t\"\225\001\n\021Qu" +
-      "eueRulesInForce\022%\n\005rules\030\001 \001(\0132\026.rowlock" +
-      ".v1.QueueRules\022\'\n\006source\030\002 \001(\0162\027.rowlock" +
-      ".v1.LimitSource\022\017\n\007pattern\030\003 \001(\t\022\017\n\007vers" +
-      "ion\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"\204\001\n\005Spent\022\021\n\tl" +
-      "ock_name\030\001 \001(\t\022\017\n\007permits\030\002 \001(\r\022\025\n\rfenci" +
-      "ng_token\030\003 \001(\004\022,\n\010spent_at\030\004 \001(\0132\032.googl" +
-      "e.protobuf.Timestamp\022\022\n\nrequest_id\030\005 \001(\t" +
-      "\"\262\001\n\nLockRecord\022.\n\nnot_before\030\001 \001(\0132\032.go" +
-      "ogle.protobuf.Timestamp\022\032\n\rattempts_left" +
-      "\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022%\n\010last_run\030" +
-      "\004 \001(\0132\023.rowlock.v1.LastRun\022\017\n\007version\030\005 " +
-      "\001(\004B\020\n\016_attempts_left\"\310\001\n\007LastRun\022\r\n\005own" +
-      "er\030\001 \001(\t\022\025\n\rfencing_token\030\002 \001(\004\022.\n\ngrant" +
-      "ed_at\030\003 \001(\0132\032.google.protobuf.Timestamp\022" +
-      ",\n\010ended_at\030\004 \001(\0132\032.google.protobuf.Time" +
-      "stamp\022)\n\nend_reason\030\005 \001(\0162\025.rowlock.v1.E" +
-      "ndReason\022\016\n\006status\030\006 \001(\t\"\231\003\n\004Lock\022\014\n\004nam" +
-      "e\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.rowlock.v1.Limi" +
-      "t\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014holder_count\030" +
-      "\004 \001(\r\022\024\n\014waiter_count\030\005 \001(\r\022\020\n\010draining\030" +
-      "\006 \001(\010\022\032\n\022last_fencing_token\030\007 \001(\004\022\"\n\007hol" +
-      "ders\030\010 \003(\0132\021.rowlock.v1.Claim\022\"\n\007waiters" +
-      "\030\t \003(\0132\021.rowlock.v1.Claim\022&\n\006record\030\n \001(" +
-      "\0132\026.rowlock.v1.LockRecord\022%\n\004rate\030\013 \001(\0132" +
-      "\027.rowlock.v1.RateInForce\022&\n\005pools\030\014 \003(\0132" +
-      "\027.rowlock.v1.PoolInForce\0222\n\013queue_rules\030" +
-      "\r \001(\0132\035.rowlock.v1.QueueRulesInForce*R\n\004" +
-      "Mode\022\024\n\020MODE_UNSPECIFIED\020\000\022\017\n\013MODE_PERMI" +
-      "T\020\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE_EXCLUSIVE\020\003" +
-      "*\233\002\n\rRefusalReason\022\036\n\032REFUSAL_REASON_UNS" +
-      "PECIFIED\020\000\022\027\n\023REFUSAL_REASON_BUSY\020\001\022\031\n\025R" +
-      "EFUSAL_REASON_PAUSED\020\002\022\035\n\031REFUSAL_REASON" +
-      "_NOT_BEFORE\020\003\022\035\n\031REFUSAL_REASON_QUEUE_FU" +
-      "LL\020\004\022\035\n\031REFUSAL_REASON_NEVER_FITS\020\005\022\034\n\030R" +
-      "EFUSAL_REASON_EXHAUSTED\020\006\022\"\n\036REFUSAL_REA" +
-      "SON_STATUS_MISMATCH\020\007\022\027\n\023REFUSAL_REASON_" +
-      "RATE\020\010*\310\002\n\tEndReason\022\032\n\026END_REASON_UNSPE" +
-      "CIFIED\020\000\022\027\n\023END_REASON_RELEASED\020\001\022\026\n\022END" +
-      "_REASON_EXPIRED\020\002\022\035\n\031END_REASON_FORCE_RE" +
-      "LEASED\020\003\022\025\n\021END_REASON_LAPSED\020\004\022\030\n\024END_R" +
-      "EASON_CANCELLED\020\005\022\030\n\024END_REASON_TIMED_OU" +
-      "T\020\006\022\031\n\025END_REASON_NEVER_FITS\020\007\022\030\n\024END_RE" +
-      "ASON_EXHAUSTED\020\010\022\036\n\032END_REASON_STATUS_MI" +
-      "SMATCH\020\t\022\024\n\020END_REASON_SPENT\020\n\022\031\n\025END_RE" +
-      "ASON_SUPERSEDED\020\013*o\n\nClaimState\022\033\n\027CLAIM" +
-      "_STATE_UNSPECIFIED\020\000\022\027\n\023CLAIM_STATE_WAIT" +
-      "ING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002\022\025\n\021CLAIM_STA" +
-      "TE_ENDED\020\003*\220\001\n\nChangeKind\022\033\n\027CHANGE_KIND" +
-      "_UNSPECIFIED\020\000\022\025\n\021CHANGE_KIND_LIMIT\020\001\022\026\n" +
-      "\022CHANGE_KIND_RECORD\020\002\022\036\n\032CHANGE_KIND_FOR" +
-      "CED_RELEASE\020\003\022\026\n\022CHANGE_KIND_POLICY\020\004*\215\001" +
-      "\n\013LimitSource\022\034\n\030LIMIT_SOURCE_UNSPECIFIE" +
-      "D\020\000\022\030\n\024LIMIT_SOURCE_DEFAULT\020\001\022\030\n\024LIMIT_S" +
-      "OURCE_PATTERN\020\002\022\025\n\021LIMIT_SOURCE_NAME\020\003\022\025" +
-      "\n\021LIMIT_SOURCE_POOL\020\004*^\n\010WhenFull\022\031\n\025WHE" +
-      "N_FULL_UNSPECIFIED\020\000\022\024\n\020WHEN_FULL_REFUSE" +
-      "\020\001\022!\n\035WHEN_FULL_END_LONGEST_WAITING\020\002B\233\001" +
-      "\n\nrowlock.v1B\tLockProtoP\001Z9github.com/ro" +
-      "wlock/rowlock/clients/go/rowlockv1;rowlo" +
-      "ckv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026R" +
-      "owlock\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006pro" +
-      "to3"
+      "\022\021\n\tavailable\030\006 \001(\r\"\217\001\n\nQueueRules\022\023\n\013wa" +
+      "iting_max\030\001 \001(\r\022\'\n\twhen_full\030\002 \001(\0162\024.row" +
+      "lock.v1.WhenFull\022\020\n\010share_by\030\003 \001(\t\0221\n\016he" +
+      "ad_start_max\030\004 \001(\0132\031.google.protobuf.Dur" +
+      "ation\"\225\001\n\021QueueRulesInForce\022%\n\005rules\030\001 \001" +
+      "(\0132\026.rowlock.v1.QueueRules\022\'\n\006source\030\002 \001" +
+      "(\0162\027.rowlock.v1.LimitSource\022\017\n\007pattern\030\003" +
+      " \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"\204\001" +
+      "\n\005Spent\022\021\n\tlock_name\030\001 \001(\t\022\017\n\007permits\030\002 " +
+      "\001(\r\022\025\n\rfencing_token\030\003 \001(\004\022,\n\010spent_at\030\004" +
+      " \001(\0132\032.google.protobuf.Timestamp\022\022\n\nrequ" +
+      "est_id\030\005 \001(\t\"\262\001\n\nLockRecord\022.\n\nnot_befor" +
+      "e\030\001 \001(\0132\032.google.protobuf.Timestamp\022\032\n\ra" +
+      "ttempts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022" +
+      "%\n\010last_run\030\004 \001(\0132\023.rowlock.v1.LastRun\022\017" +
+      "\n\007version\030\005 \001(\004B\020\n\016_attempts_left\"\310\001\n\007La" +
+      "stRun\022\r\n\005owner\030\001 \001(\t\022\025\n\rfencing_token\030\002 " +
+      "\001(\004\022.\n\ngranted_at\030\003 \001(\0132\032.google.protobu" +
+      "f.Timestamp\022,\n\010ended_at\030\004 \001(\0132\032.google.p" +
+      "rotobuf.Timestamp\022)\n\nend_reason\030\005 \001(\0162\025." +
+      "rowlock.v1.EndReason\022\016\n\006status\030\006 \001(\t\"\231\003\n" +
+      "\004Lock\022\014\n\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.row" +
+      "lock.v1.Limit\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014h" +
+      "older_count\030\004 \001(\r\022\024\n\014waiter_count\030\005 \001(\r\022" +
+      "\020\n\010draining\030\006 \001(\010\022\032\n\022last_fencing_token\030" +
+      "\007 \001(\004\022\"\n\007holders\030\010 \003(\0132\021.rowlock.v1.Clai" +
+      "m\022\"\n\007waiters\030\t \003(\0132\021.rowlock.v1.Claim\022&\n" +
+      "\006record\030\n \001(\0132\026.rowlock.v1.LockRecord\022%\n" +
+      "\004rate\030\013 \001(\0132\027.rowlock.v1.RateInForce\022&\n\005" +
+      "pools\030\014 \003(\0132\027.rowlock.v1.PoolInForce\0222\n\013" +
+      "queue_rules\030\r \001(\0132\035.rowlock.v1.QueueRule" +
+      "sInForce*R\n\004Mode\022\024\n\020MODE_UNSPECIFIED\020\000\022\017" +
+      "\n\013MODE_PERMIT\020\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE" +
+      "_EXCLUSIVE\020\003*\233\002\n\rRefusalReason\022\036\n\032REFUSA" +
+      "L_REASON_UNSPECIFIED\020\000\022\027\n\023REFUSAL_REASON" +
+      "_BUSY\020\001\022\031\n\025REFUSAL_REASON_PAUSED\020\002\022\035\n\031RE" +
+      "FUSAL_REASON_NOT_BEFORE\020\003\022\035\n\031REFUSAL_REA" +
+      "SON_QUEUE_FULL\020\004\022\035\n\031REFUSAL_REASON_NEVER" +
+      "_FITS\020\005\022\034\n\030REFUSAL_REASON_EXHAUSTED\020\006\022\"\n" +
+      "\036REFUSAL_REASON_STATUS_MISMATCH\020\007\022\027\n\023REF" +
+      "USAL_REASON_RATE\020\010*\310\002\n\tEndReason\022\032\n\026END_" +
+      "REASON_UNSPECIFIED\020\000\022\027\n\023END_REASON_RELEA" +
+      "SED\020\001\022\026\n\022END_REASON_EXPIRED\020\002\022\035\n\031END_REA" +
+      "SON_FORCE_RELEASED\020\003\022\025\n\021END_REASON_LAPSE" +
+      "D\020\004\022\030\n\024END_REASON_CANCELLED\020\005\022\030\n\024END_REA" +
+      "SON_TIMED_OUT\020\006\022\031\n\025END_REASON_NEVER_FITS" +
+      "\020\007\022\030\n\024END_REASON_EXHAUSTED\020\010\022\036\n\032END_REAS" +
+      "ON_STATUS_MISMATCH\020\t\022\024\n\020END_REASON_SPENT" +
+      "\020\n\022\031\n\025END_REASON_SUPERSEDED\020\013*o\n\nClaimSt" +
+      "ate\022\033\n\027CLAIM_STATE_UNSPECIFIED\020\000\022\027\n\023CLAI" +
+      "M_STATE_WAITING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002\022" +
+      "\025\n\021CLAIM_STATE_ENDED\020\003*\220\001\n\nChangeKind\022\033\n" +
+      "\027CHANGE_KIND_UNSPECIFIED\020\000\022\025\n\021CHANGE_KIN" +
+      "D_LIMIT\020\001\022\026\n\022CHANGE_KIND_RECORD\020\002\022\036\n\032CHA" +
+      "NGE_KIND_FORCED_RELEASE\020\003\022\026\n\022CHANGE_KIND" +
+      "_POLICY\020\004*\215\001\n\013LimitSource\022\034\n\030LIMIT_SOURC" +
+      "E_UNSPECIFIED\020\000\022\030\n\024LIMIT_SOURCE_DEFAULT\020" +
+      "\001\022\030\n\024LIMIT_SOURCE_PATTERN\020\002\022\025\n\021LIMIT_SOU" +
+      "RCE_NAME\020\003\022\025\n\021LIMIT_SOURCE_POOL\020\004*^\n\010Whe" +
+      "nFull\022\031\n\025WHEN_FULL_UNSPECIFIED\020\000\022\024\n\020WHEN" +
+      "_FULL_REFUSE\020\001\022!\n\035WHEN_FULL_END_LONGEST_" +
+      "WAITING\020\002B\233\001\n\nrowlock.v1B\tLockProtoP\001Z9g" +
+      "ithub.com/rowlock/rowlock/clients/go/row" +
+      "lockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRo" +
+      "wlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowl" +
+      "ock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -558,7 +559,7 @@ public final class LockProto {
     internal_static_rowlock_v1_QueueRules_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueueRules_descriptor,
-        new java.lang.String[] { "WaitingMax", "WhenFull", "ShareBy", });
+        new java.lang.String[] { "WaitingMax", "WhenFull", "ShareBy", "HeadStartMax", });
     internal_static_rowlock_v1_QueueRulesInForce_descriptor =
       getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_QueueRulesInForce_fieldAccessorTable = new

@@ -335,6 +335,44 @@ private static final long serialVersionUID = 0L;
     return also_.get(index);
   }
 
+  public static final int HEAD_START_FIELD_NUMBER = 9;
+  private com.google.protobuf.Duration headStart_;
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   * @return Whether the headStart field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeadStart() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   * @return The headStart.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getHeadStart() {
+    return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+  }
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder() {
+    return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -372,6 +410,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < also_.size(); i++) {
       output.writeMessage(8, also_.get(i));
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(9, getHeadStart());
     }
     getUnknownFields().writeTo(output);
   }
@@ -412,6 +453,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, also_.get(i));
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getHeadStart());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -448,6 +493,11 @@ private static final long serialVersionUID = 0L;
         != other.getSpendOnly()) return false;
     if (!getAlsoList()
         .equals(other.getAlsoList())) return false;
+    if (hasHeadStart() != other.hasHeadStart()) return false;
+    if (hasHeadStart()) {
+      if (!getHeadStart()
+          .equals(other.getHeadStart())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -481,6 +531,10 @@ private static final long serialVersionUID = 0L;
     if (getAlsoCount() > 0) {
       hash = (37 * hash) + ALSO_FIELD_NUMBER;
       hash = (53 * hash) + getAlsoList().hashCode();
+    }
+    if (hasHeadStart()) {
+      hash = (37 * hash) + HEAD_START_FIELD_NUMBER;
+      hash = (53 * hash) + getHeadStart().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -619,6 +673,7 @@ private static final long serialVersionUID = 0L;
         getTermsFieldBuilder();
         getMaxWaitFieldBuilder();
         getAlsoFieldBuilder();
+        getHeadStartFieldBuilder();
       }
     }
     @java.lang.Override
@@ -647,6 +702,11 @@ private static final long serialVersionUID = 0L;
         alsoBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000080);
+      headStart_ = null;
+      if (headStartBuilder_ != null) {
+        headStartBuilder_.dispose();
+        headStartBuilder_ = null;
+      }
       return this;
     }
 
@@ -720,6 +780,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.spendOnly_ = spendOnly_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.headStart_ = headStartBuilder_ == null
+            ? headStart_
+            : headStartBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -819,6 +885,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.hasHeadStart()) {
+        mergeHeadStart(other.getHeadStart());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -897,6 +966,13 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getHeadStartFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1883,6 +1959,163 @@ private static final long serialVersionUID = 0L;
         also_ = null;
       }
       return alsoBuilder_;
+    }
+
+    private com.google.protobuf.Duration headStart_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> headStartBuilder_;
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     * @return Whether the headStart field is set.
+     */
+    public boolean hasHeadStart() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     * @return The headStart.
+     */
+    public com.google.protobuf.Duration getHeadStart() {
+      if (headStartBuilder_ == null) {
+        return headStart_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+      } else {
+        return headStartBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public Builder setHeadStart(com.google.protobuf.Duration value) {
+      if (headStartBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        headStart_ = value;
+      } else {
+        headStartBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public Builder setHeadStart(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (headStartBuilder_ == null) {
+        headStart_ = builderForValue.build();
+      } else {
+        headStartBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public Builder mergeHeadStart(com.google.protobuf.Duration value) {
+      if (headStartBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          headStart_ != null &&
+          headStart_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getHeadStartBuilder().mergeFrom(value);
+        } else {
+          headStart_ = value;
+        }
+      } else {
+        headStartBuilder_.mergeFrom(value);
+      }
+      if (headStart_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public Builder clearHeadStart() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      headStart_ = null;
+      if (headStartBuilder_ != null) {
+        headStartBuilder_.dispose();
+        headStartBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public com.google.protobuf.Duration.Builder getHeadStartBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return getHeadStartFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder() {
+      if (headStartBuilder_ != null) {
+        return headStartBuilder_.getMessageOrBuilder();
+      } else {
+        return headStart_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : headStart_;
+      }
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getHeadStartFieldBuilder() {
+      if (headStartBuilder_ == null) {
+        headStartBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getHeadStart(),
+                getParentForChildren(),
+                isClean());
+        headStart_ = null;
+      }
+      return headStartBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

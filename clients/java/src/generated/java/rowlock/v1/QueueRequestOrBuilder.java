@@ -184,4 +184,31 @@ public interface QueueRequestOrBuilder extends
    */
   rowlock.v1.WantedLockOrBuilder getAlsoOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   * @return Whether the headStart field is set.
+   */
+  boolean hasHeadStart();
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   * @return The headStart.
+   */
+  com.google.protobuf.Duration getHeadStart();
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start = 9;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getHeadStartOrBuilder();
 }

@@ -46,6 +46,7 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.QueueRules.class, rowlock.v1.QueueRules.Builder.class);
   }
 
+  private int bitField0_;
   public static final int WAITING_MAX_FIELD_NUMBER = 1;
   private int waitingMax_ = 0;
   /**
@@ -152,6 +153,56 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int HEAD_START_MAX_FIELD_NUMBER = 4;
+  private com.google.protobuf.Duration headStartMax_;
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   * @return Whether the headStartMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeadStartMax() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   * @return The headStartMax.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getHeadStartMax() {
+    return headStartMax_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStartMax_;
+  }
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getHeadStartMaxOrBuilder() {
+    return headStartMax_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStartMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -175,6 +226,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(shareBy_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 3, shareBy_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(4, getHeadStartMax());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -194,6 +248,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(shareBy_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, shareBy_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, getHeadStartMax());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -215,6 +273,11 @@ private static final long serialVersionUID = 0L;
     if (whenFull_ != other.whenFull_) return false;
     if (!getShareBy()
         .equals(other.getShareBy())) return false;
+    if (hasHeadStartMax() != other.hasHeadStartMax()) return false;
+    if (hasHeadStartMax()) {
+      if (!getHeadStartMax()
+          .equals(other.getHeadStartMax())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -232,6 +295,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + whenFull_;
     hash = (37 * hash) + SHARE_BY_FIELD_NUMBER;
     hash = (53 * hash) + getShareBy().hashCode();
+    if (hasHeadStartMax()) {
+      hash = (37 * hash) + HEAD_START_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + getHeadStartMax().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -356,13 +423,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.QueueRules.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getHeadStartMaxFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -371,6 +444,11 @@ private static final long serialVersionUID = 0L;
       waitingMax_ = 0;
       whenFull_ = 0;
       shareBy_ = "";
+      headStartMax_ = null;
+      if (headStartMaxBuilder_ != null) {
+        headStartMaxBuilder_.dispose();
+        headStartMaxBuilder_ = null;
+      }
       return this;
     }
 
@@ -413,6 +491,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.shareBy_ = shareBy_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.headStartMax_ = headStartMaxBuilder_ == null
+            ? headStartMax_
+            : headStartMaxBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -470,6 +556,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000004;
         onChanged();
       }
+      if (other.hasHeadStartMax()) {
+        mergeHeadStartMax(other.getHeadStartMax());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -511,6 +600,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getHeadStartMaxFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -781,6 +877,199 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000004;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Duration headStartMax_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> headStartMaxBuilder_;
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     * @return Whether the headStartMax field is set.
+     */
+    public boolean hasHeadStartMax() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     * @return The headStartMax.
+     */
+    public com.google.protobuf.Duration getHeadStartMax() {
+      if (headStartMaxBuilder_ == null) {
+        return headStartMax_ == null ? com.google.protobuf.Duration.getDefaultInstance() : headStartMax_;
+      } else {
+        return headStartMaxBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public Builder setHeadStartMax(com.google.protobuf.Duration value) {
+      if (headStartMaxBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        headStartMax_ = value;
+      } else {
+        headStartMaxBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public Builder setHeadStartMax(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (headStartMaxBuilder_ == null) {
+        headStartMax_ = builderForValue.build();
+      } else {
+        headStartMaxBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public Builder mergeHeadStartMax(com.google.protobuf.Duration value) {
+      if (headStartMaxBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          headStartMax_ != null &&
+          headStartMax_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getHeadStartMaxBuilder().mergeFrom(value);
+        } else {
+          headStartMax_ = value;
+        }
+      } else {
+        headStartMaxBuilder_.mergeFrom(value);
+      }
+      if (headStartMax_ != null) {
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public Builder clearHeadStartMax() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      headStartMax_ = null;
+      if (headStartMaxBuilder_ != null) {
+        headStartMaxBuilder_.dispose();
+        headStartMaxBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public com.google.protobuf.Duration.Builder getHeadStartMaxBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getHeadStartMaxFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getHeadStartMaxOrBuilder() {
+      if (headStartMaxBuilder_ != null) {
+        return headStartMaxBuilder_.getMessageOrBuilder();
+      } else {
+        return headStartMax_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : headStartMax_;
+      }
+    }
+    /**
+     * <pre>
+     * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+     * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+     * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+     * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+     * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration head_start_max = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getHeadStartMaxFieldBuilder() {
+      if (headStartMaxBuilder_ == null) {
+        headStartMaxBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getHeadStartMax(),
+                getParentForChildren(),
+                isClean());
+        headStartMax_ = null;
+      }
+      return headStartMaxBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -74,4 +74,43 @@ public interface QueueRulesOrBuilder extends
    */
   com.google.protobuf.ByteString
       getShareByBytes();
+
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   * @return Whether the headStartMax field is set.
+   */
+  boolean hasHeadStartMax();
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   * @return The headStartMax.
+   */
+  com.google.protobuf.Duration getHeadStartMax();
+  /**
+   * <pre>
+   * The most by which a request may be queued as if it had come earlier, up to 24 days: see AcquireRequest.head_start; unset or 0:
+   * not at all. With it, the next grant goes to the waiter whose time of arrival, less its head start, is the earliest. So a waiter
+   * without a head start is passed only by those that come within this time after it, and however clocks are set, nobody passes one
+   * that came longer before. If it is set while claims wait, these keep the order of their arrival. Not together with share_by, nor
+   * with a when_full that ends the longest waiting. A request for several locks is refused with NEVER_FITS.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration head_start_max = 4;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getHeadStartMaxOrBuilder();
 }

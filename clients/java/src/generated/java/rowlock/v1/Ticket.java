@@ -146,9 +146,9 @@ private static final long serialVersionUID = 0L;
   private int ahead_ = 0;
   /**
    * <pre>
-   * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-   * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-   * it if all groups held as much, which changes with what each holds and with others that come.
+   * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+   * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+   * it with their head starts, or that would be granted before it if all groups held as much.
    * </pre>
    *
    * <code>uint32 ahead = 3;</code>
@@ -1187,9 +1187,9 @@ private static final long serialVersionUID = 0L;
     private int ahead_ ;
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-     * it if all groups held as much, which changes with what each holds and with others that come.
+     * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+     * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+     * it with their head starts, or that would be granted before it if all groups held as much.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -1201,9 +1201,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-     * it if all groups held as much, which changes with what each holds and with others that come.
+     * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+     * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+     * it with their head starts, or that would be granted before it if all groups held as much.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>
@@ -1219,9 +1219,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of waiters before this one. The server grants strictly in this order. Where shares are fair (see
-     * QueueRules.share_by), the answer to Acquire counts all that came before; later places count those that would be granted before
-     * it if all groups held as much, which changes with what each holds and with others that come.
+     * The number of waiters before this one. The server grants strictly in this order. It may rise where the order is not that of
+     * arrival (see QueueRules): there the answer to Acquire counts all that came before, and later places count those that are before
+     * it with their head starts, or that would be granted before it if all groups held as much.
      * </pre>
      *
      * <code>uint32 ahead = 3;</code>

@@ -192,14 +192,17 @@ final class Acquisition implements Ask, Asking {
 
   /** The request without a wait. */
   private AcquireRequest.Builder request() {
-    return AcquireRequest.newBuilder()
-        .setName(name)
-        .setMode(asked.mode.proto())
-        .setPermits(asked.permits)
-        .setTerms(asked.leaseTerms())
-        .setRequestId(requestId)
-        .setSpendOnly(asked.isSpend)
-        .addAllAlso(asked.furtherLocks());
+    AcquireRequest.Builder request =
+        AcquireRequest.newBuilder()
+            .setName(name)
+            .setMode(asked.mode.proto())
+            .setPermits(asked.permits)
+            .setTerms(asked.leaseTerms())
+            .setRequestId(requestId)
+            .setSpendOnly(asked.isSpend)
+            .addAllAlso(asked.furtherLocks());
+    asked.headStart.ifPresent(by -> request.setHeadStart(Times.protoOf(by)));
+    return request;
   }
 
   private QueueRequest.Builder waitingRequest() {
@@ -212,6 +215,7 @@ final class Acquisition implements Ask, Asking {
             .setRequestId(requestId)
             .setSpendOnly(asked.isSpend)
             .addAllAlso(asked.furtherLocks());
+    asked.headStart.ifPresent(by -> request.setHeadStart(Times.protoOf(by)));
     if (until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
     return request;
   }

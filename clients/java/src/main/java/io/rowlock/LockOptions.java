@@ -21,6 +21,9 @@ public final class LockOptions extends LeaseOptions {
   /** The further locks of the same claim. */
   final List<WantedLock> also;
 
+  /** Empty: none. */
+  final Optional<Duration> headStart;
+
   final Optional<Consumer<Place>> onPosition;
   final Duration positionInterval;
   final Optional<Consumer<WaitNotice>> onWaiting;
@@ -35,6 +38,7 @@ public final class LockOptions extends LeaseOptions {
     permits = builder.permits;
     mode = builder.mode;
     also = List.copyOf(builder.also);
+    headStart = builder.headStart.filter(by -> !by.isZero());
     onPosition = builder.onPosition;
     positionInterval = builder.positionInterval;
     onWaiting = builder.onWaiting;
@@ -113,6 +117,7 @@ public final class LockOptions extends LeaseOptions {
     private int permits;
     private Mode mode = Mode.PERMIT;
     private final List<WantedLock> also = new ArrayList<>();
+    private Optional<Duration> headStart = Optional.empty();
     private Optional<Consumer<Place>> onPosition = Optional.empty();
     private Duration positionInterval = Duration.ofSeconds(1);
     private Optional<Consumer<WaitNotice>> onWaiting = Optional.empty();
@@ -209,6 +214,18 @@ public final class LockOptions extends LeaseOptions {
               Objects.requireNonNull(name, "also: the name of a lock is null"),
               Objects.requireNonNull(mode, "also: the mode is null"),
               permits));
+      return this;
+    }
+
+    /**
+     * Queues the request as if it had come so much earlier, as far as the lock's queue rules allow: see {@link
+     * QueueRules#headStartMax()}. It takes the right {@code head_start}, and does not go with {@link #also(String)}. Default: zero.
+     *
+     * @param by how much earlier
+     * @return this builder
+     */
+    public Builder headStart(Duration by) {
+      headStart = Optional.of(by);
       return this;
     }
 

@@ -37,19 +37,21 @@ final class PolledWait {
     every = Math.max(POLL_EVERY_MIN, Math.min(POLL_EVERY_MAX, interval));
   }
 
-  private static AcquireRequest enqueuing(QueueRequest asked) {
+  static AcquireRequest enqueuing(QueueRequest asked) {
     Wait.Builder wait = Wait.newBuilder();
     if (asked.hasMaxWait()) wait.setMaxWait(asked.getMaxWait());
-    return AcquireRequest.newBuilder()
-        .setName(asked.getName())
-        .setMode(asked.getMode())
-        .setPermits(asked.getPermits())
-        .setTerms(asked.getTerms())
-        .setRequestId(asked.getRequestId())
-        .setEnqueue(wait)
-        .setSpendOnly(asked.getSpendOnly())
-        .addAllAlso(asked.getAlsoList())
-        .build();
+    AcquireRequest.Builder request =
+        AcquireRequest.newBuilder()
+            .setName(asked.getName())
+            .setMode(asked.getMode())
+            .setPermits(asked.getPermits())
+            .setTerms(asked.getTerms())
+            .setRequestId(asked.getRequestId())
+            .setEnqueue(wait)
+            .setSpendOnly(asked.getSpendOnly())
+            .addAllAlso(asked.getAlsoList());
+    if (asked.hasHeadStart()) request.setHeadStart(asked.getHeadStart());
+    return request.build();
   }
 
   void stop() {

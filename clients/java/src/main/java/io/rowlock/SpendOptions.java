@@ -77,6 +77,17 @@ public final class SpendOptions {
     }
 
     /**
+     * Queues the spend as if it had come so much earlier: see {@link LockOptions.Builder#headStart(Duration)}. Default: zero.
+     *
+     * @param by how much earlier
+     * @return this builder
+     */
+    public Builder headStart(Duration by) {
+      asked.headStart(by);
+      return this;
+    }
+
+    /**
      * Sets who asks, for people who look at the lock. Default: the owner of the client.
      *
      * @param owner for this spend alone; at most 255 bytes

@@ -1,6 +1,7 @@
 package io.rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -19,6 +20,14 @@ class PolledWaitTest {
   void aWaitPollsOftenEnoughToKeepItsPlace(long interval, long keptFor, long pause) {
     Ticket ticket = Ticket.newBuilder().setKeptFor(Times.protoOf(Duration.ofMillis(keptFor))).build();
     assertEquals(Times.ofMillis(pause), waiting(interval).pause(ticket));
+  }
+
+  @Test
+  void aWaitAsksForItsHeadStart() {
+    QueueRequest.Builder asked = QueueRequest.newBuilder();
+    assertFalse(PolledWait.enqueuing(asked.build()).hasHeadStart());
+    asked.setHeadStart(Times.protoOf(Duration.ofMinutes(1)));
+    assertEquals(asked.getHeadStart(), PolledWait.enqueuing(asked.build()).getHeadStart());
   }
 
   @Test

@@ -96,10 +96,11 @@ class SpendTest {
   @Test
   void aWaitingSpendComesBackToItsPlace() throws Exception {
     BlockingQueue<Place> places = new LinkedBlockingQueue<>();
-    CompletableFuture<Answer> spend = script.spend(SpendOptions.of(with -> with.onPosition(places::add)));
+    CompletableFuture<Answer> spend = script.spend(SpendOptions.of(with -> with.onPosition(places::add).headStart(Duration.ofMinutes(1))));
     SessionCommand wait = script.next();
     QueueRequest asked = wait.getWaitInQueue().getRequest();
     assertTrue(asked.getSpendOnly());
+    assertEquals(Times.protoOf(Duration.ofMinutes(1)), asked.getHeadStart());
     assertEquals(LeaseTerms.getDefaultInstance(), asked.getTerms());
     Ticket.Builder ticket = Ticket.newBuilder().setTicketId("place");
     ticket.setRateWait(Times.protoOf(Duration.ofMinutes(1)));

@@ -32,6 +32,7 @@ final class LeaseWords {
     if (has(asked, "mode")) options.mode(mode(asked));
     if (has(asked, "also"))
       for (JsonElement lock : asked.getAsJsonArray("also")) addFurther(options, lock.getAsJsonObject());
+    if (has(asked, "headStartMs")) options.headStart(millis(asked, "headStartMs"));
     if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
     if (has(asked, "owner")) options.owner(text(asked, "owner"));
     options.labels(Driver.texts(asked, "labels"));
@@ -62,6 +63,7 @@ final class LeaseWords {
   static SpendOptions spend(JsonObject asked, Consumer<Place> moved, Consumer<WaitNotice> waits) {
     SpendOptions.Builder options = SpendOptions.builder().onWaiting(waits);
     if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
+    if (has(asked, "headStartMs")) options.headStart(millis(asked, "headStartMs"));
     if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
     if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
     if (has(asked, "owner")) options.owner(text(asked, "owner"));

@@ -3,6 +3,7 @@
 package io.rowlock.conformance;
 
 import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.millis;
 import static io.rowlock.conformance.Driver.text;
 
 import com.google.gson.JsonObject;
@@ -24,7 +25,10 @@ final class QueueRulesWords {
             ? OptionalInt.of(asked.get("waitingMax").getAsInt())
             : OptionalInt.empty(),
         QueueRules.WhenFull.valueOf(whenFull.toUpperCase(Locale.ROOT).replace(' ', '_')),
-        has(asked, "shareBy") ? Optional.of(text(asked, "shareBy")) : Optional.empty());
+        has(asked, "shareBy") ? Optional.of(text(asked, "shareBy")) : Optional.empty(),
+        has(asked, "headStartMaxMs")
+            ? Optional.of(millis(asked, "headStartMaxMs"))
+            : Optional.empty());
   }
 
   static Map<String, Object> shown(QueueRules rules) {
@@ -32,6 +36,7 @@ final class QueueRulesWords {
     rules.waitingMax().ifPresent(most -> shown.put("waitingMax", most));
     shown.put("whenFull", rules.whenFull().name().toLowerCase(Locale.ROOT).replace('_', ' '));
     rules.shareBy().ifPresent(by -> shown.put("shareBy", by));
+    rules.headStartMax().ifPresent(most -> shown.put("headStartMaxMs", most.toMillis()));
     return shown;
   }
 
