@@ -23,6 +23,11 @@ export function orderOf(rules: QueueRules | null): string | null {
   return rules?.shareBy ?? (rules && rules.headStartMaxUs > 0 ? HEAD_STARTS : null);
 }
 
+/** By what the waiters are in groups, of which each has a turn; null: each waiter has its own, or comes in order of arrival. */
+export function groupedBy(sharedBy: string | null): string | null {
+  return sharedBy && sharedBy !== HEAD_STARTS ? sharedBy : null;
+}
+
 export const SHARE_BY_PRINCIPAL = "principal";
 export const SHARE_BY_LABEL = "label:";
 
@@ -38,10 +43,9 @@ export function groupOf({ principal, labels }: Pick<Claim, "principal" | "labels
  * at the front by itself, and nobody passes it there.
  */
 export function groupAt(claim: Claim, sharedBy: string | null): string | null {
+  const shareBy = groupedBy(sharedBy);
   const isInQueue = claim.state === "waiting" && placeOf(claim) !== HELD_PLACE;
-  return sharedBy && sharedBy !== HEAD_STARTS && isInQueue && claim.members === null
-    ? groupOf(claim, sharedBy)
-    : null;
+  return shareBy && isInQueue && claim.members === null ? groupOf(claim, shareBy) : null;
 }
 
 /** Those of these claims that have the lock, also if they wait at a pool. */

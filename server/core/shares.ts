@@ -11,7 +11,15 @@ import { type Draft, touch } from "./draft.ts";
 import { effectiveQueueRules } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import { RowsNeeded } from "./pools.ts";
-import { byOrder, groupAt, HEAD_STARTS, heldByGroup, holdersAmong, orderOf } from "./queue-rules.ts";
+import {
+  byOrder,
+  groupAt,
+  groupedBy,
+  HEAD_STARTS,
+  heldByGroup,
+  holdersAmong,
+  orderOf,
+} from "./queue-rules.ts";
 
 /** Puts the queue in the order that is in force. Throws RowsNeeded if it must see the whole queue. */
 export function setOrder(draft: Draft): void {
@@ -65,7 +73,8 @@ function setTurn(draft: Draft, claim: Claim, turn: bigint | null): void {
  * the holders were not read.
  */
 export function nextOf(draft: Draft): Claim | undefined {
-  const next = draft.lock.sharedBy ? nextOfShared(draft, draft.lock.sharedBy) : draft.queue[0];
+  const shareBy = groupedBy(draft.lock.sharedBy);
+  const next = shareBy ? nextOfShared(draft, shareBy) : draft.queue[0];
   return next?.group == null || isNextInGroupKnown(draft, next.group, next) ? next : undefined;
 }
 

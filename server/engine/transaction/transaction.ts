@@ -17,7 +17,7 @@ import {
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import { poolPrefix, RowsNeeded } from "../../core/pools.ts";
-import { groupOf } from "../../core/queue-rules.ts";
+import { groupedBy, groupOf } from "../../core/queue-rules.ts";
 import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import {
@@ -364,7 +364,7 @@ export class Attempt {
 
   /** The groups of those who ask for a lock whose shares are fair. Made once, and not for each plan. */
   readonly #joining = (lock: Lock): readonly string[] => {
-    const { sharedBy } = lock;
+    const sharedBy = groupedBy(lock.sharedBy);
     if (!sharedBy) return [];
     const asked = this.#asked.get(lock.id) ?? [];
     return asked.flatMap(({ command }) =>

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import type { Claim } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
-import { heldByGroup, holdersAmong } from "../../core/queue-rules.ts";
+import { groupedBy, heldByGroup, holdersAmong } from "../../core/queue-rules.ts";
 import type { GroupRead, Queue } from "../../core/rows.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import { type LoadPlan, WHOLE_QUEUE } from "../store.ts";
@@ -18,7 +18,7 @@ export function groupId(lockId: bigint, group: string): bigint {
   return GROUPS_FROM + (hash.readBigUInt64BE() >> 2n);
 }
 
-/** So many of those at the front are read at least: more than there are groups that hold, most often. */
+/** So many of those at the front are read, if it is not known that fewer do: more than there are groups that hold, most often. */
 const FRONT_READ = 32;
 /** So many waiters of a group are read besides those that a decision is asked about: more than leave it in most decisions. */
 const GROUP_READ = 2;
@@ -26,6 +26,11 @@ const GROUP_READ = 2;
 /** How many of those at the front a decision reads that would read so many of a queue in order of arrival. */
 export function frontMax(heads: number): number {
   return Math.max(heads, FRONT_READ);
+}
+
+/** The same of a lock that is known: no more groups hold than it has holders, and in order of head starts those do not matter. */
+export function frontMaxOf({ sharedBy, holders }: Lock, heads: number): number {
+  return groupedBy(sharedBy) ? Math.min(frontMax(heads), heads + holders) : heads;
 }
 
 /** How many waiters a transaction that changes this rule reads of a lock under it. */
@@ -46,7 +51,7 @@ interface Shares {
 
 /** The groups whose first waiters a decision may need, and how many of each. */
 export function groupsToRead({ lock, queue, claims, joining, heads }: Shares): ReadonlyMap<string, number> {
-  const { sharedBy } = lock;
+  const sharedBy = groupedBy(lock.sharedBy);
   const groups = new Map<string, number>();
   if (!sharedBy || queue.complete) return groups;
   for (const group of joining) groups.set(group, GROUP_READ);

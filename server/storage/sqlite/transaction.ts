@@ -5,7 +5,7 @@ import { DUE_MAX, POOL_QUEUE_READ, QUEUE_HEAD_MAX, SHARE_HOLDERS_MAX } from "../
 import { type Claim, inOrder, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import { groupAt } from "../../core/queue-rules.ts";
+import { groupAt, groupedBy } from "../../core/queue-rules.ts";
 import type { GroupRead, PoolRows, Queue } from "../../core/rows.ts";
 import { type Before, idsOf } from "../cached-locks.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { type Moves, movesOf, placesOf, withoutDeadlines } from "../rows/placement.ts";
-import { frontMax, groupId, groupRead, groupsToRead, headsUnder } from "../rows/shares.ts";
+import { frontMaxOf, groupId, groupRead, groupsToRead, headsUnder } from "../rows/shares.ts";
 import {
   asIs,
   bytesOf,
@@ -167,7 +167,7 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   for (const guard of guards) {
     const { lock } = guard;
     const queue = queues.get(lock.id);
-    if (!queue || !lock.sharedBy) continue;
+    if (!queue || !groupedBy(lock.sharedBy)) continue;
     holdersOf(statements, guard).forEach(add);
     const wanted = groupsToRead({
       lock,
@@ -331,7 +331,7 @@ function claimsIn({ sharedBy }: Lock, rows: readonly Row[]): Claim[] {
 
 function queueHead(statements: SqliteStatements, { lock, heads }: PlannedGuard): Queue {
   if (lock.sharedBy && lock.waiting > heads) {
-    const max = frontMax(heads);
+    const max = frontMaxOf(lock, heads);
     const front = claimsIn(lock, statements.all("front", lock.id, max));
     return { head: front, complete: false, frontComplete: front.length < max };
   }
