@@ -715,6 +715,27 @@ export const MUTANTS: readonly Mutant[] = [
     to: "const isGranted = isGrantable(asking[0] as AskingAt);",
   },
   {
+    fault: "looks at no set that was first before, whatever has ended beside it",
+    of: "sets",
+    file: "levels.ts",
+    from: "if (head !== draft.known || hasMoved(draft)) leave(draft, head);",
+    to: "if (head !== draft.known) leave(draft, head);",
+  },
+  {
+    fault: "takes a set for one that it has looked at, although a mark says that it has not",
+    of: "sets",
+    file: "draft.ts",
+    from: "known: mayHelp || lock.wakesAtUs !== null ? null",
+    to: "known: mayHelp ? null",
+  },
+  {
+    fault: "takes a set that fits since a command for one that it has looked at",
+    of: "sets",
+    file: "draft.ts",
+    from: "known: mayHelp || lock.wakesAtUs !== null ? null",
+    to: "known: lock.wakesAtUs !== null ? null",
+  },
+  {
     fault: "ends the newest waiter for a newer request, and not the one that has waited longest",
     file: "decide.ts",
     from: "let longest = queue[0]; longest && lock.waiting >= max; longest = queue[0]",

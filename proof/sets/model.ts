@@ -28,6 +28,8 @@ interface Draft {
   readonly state: State;
   readonly locks: readonly string[];
   readonly pools: Set<string>;
+  /** By lock, who was first and wanted there before: it has been looked at since, unless the lock is due. */
+  readonly known: ReadonlyMap<string, Claim | null>;
   /** Rises with each claim that moves. */
   moves: number;
 }
@@ -59,7 +61,10 @@ export function apply(state: State, [what, about, ...more]: Step): readonly stri
 
 /** Ends what is over, does what was asked, and lets the claims whose names it has all go on as far as they can. */
 function decide(state: State, locks: readonly string[], asked: (draft: Draft) => unknown): readonly string[] {
-  const draft: Draft = { state, locks, pools: new Set(), moves: 0 };
+  const known = new Map(
+    locks.map((name) => [name, state.rows[name]?.isDue ? null : wantedFirst(state, name)]),
+  );
+  const draft: Draft = { state, locks, pools: new Set(), known, moves: 0 };
   for (const claim of state.claims) if (claim.isOver && hasAll(draft, claim)) end(draft, claim);
   asked(draft);
   settle(draft);
@@ -83,18 +88,24 @@ function settle(draft: Draft): void {
 }
 
 /**
- * Writes what the decision has found out about those whom it could not move: sets that have a name which it has not, and claims
- * at its pools. The next look needs no memory of this one.
+ * Writes what the decision has found out about those whom it could not move: sets that have a name which it has not, if they are first
+ * and wanted since this decision, and claims at its pools. The next look needs no memory of this one.
  */
 function close(draft: Draft): readonly string[] {
   const { state, locks, pools } = draft;
   for (const name of locks) {
-    const [head] = queueOf(state, name);
-    const isLeft = head !== undefined && !hasAll(draft, head) && isWantedAt(state, head, name) !== null;
+    const head = wantedFirst(state, name);
+    const isLeft = head !== null && !hasAll(draft, head) && head !== draft.known.get(name);
     lockRow(draft, name).isDue = isLeft;
   }
   for (const name of pools) lockRow(draft, name).isDue = mayGoOn(state, name).length > 0;
   return [...locks, ...pools];
+}
+
+/** Who is first there, and fits or never fits; null: nobody is. */
+function wantedFirst(state: State, name: string): Claim | null {
+  const [head] = queueOf(state, name);
+  return head !== undefined && isWantedAt(state, head, name) !== null ? head : null;
 }
 
 function ask(draft: Draft, claim: Claim): void {

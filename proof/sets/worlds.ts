@@ -28,6 +28,11 @@ export const SMALL: readonly World[] = [
     lapses: 1,
   },
   {
+    name: "two sets behind holders of one lock each",
+    locks: THREE,
+    claims: [{ wants: { b: 1 } }, { wants: { a: 1 } }, { wants: { b: 1, c: 1 } }, { wants: { a: 1, b: 1 } }],
+  },
+  {
     name: "two sets that meet a third one at different locks",
     locks: THREE,
     claims: [{ wants: { a: 1, b: 1 } }, { wants: { c: 1, b: 1 } }, { wants: { a: 1, c: 1 } }],

@@ -8,7 +8,7 @@ import { STRIKES } from "./faults.ts";
 import { FORGOTTEN, finals, heal, observer, watch } from "./finals.ts";
 import { House } from "./house.ts";
 import { CLOCK_SET, type ClientStep, type Fault, PROMOTED, type Step } from "./step.ts";
-import { HANDS, isWatched, PATTERNED, SEMAPHORE, stepsOf, TTL_MS } from "./steps.ts";
+import { HANDS, isWatched, PATTERNED, stepsOf, TTL_MS } from "./steps.ts";
 import type { Rows } from "./store/database.ts";
 import type { Planted } from "./store/sim-store.ts";
 import { World } from "./world/world.ts";
@@ -84,6 +84,7 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     return { house, findings };
   });
   const isLossy = steps.some((step) => step.do === "fault" && step.fault === PROMOTED);
+  const limited = steps.flatMap((step) => (step.do === "limit" ? step.lock : []));
   const breaches = [
     ...check(history, TTL_MS),
     ...house.bugs.map((what) => ({ rule: "no server reports a bug", what })),
@@ -91,17 +92,17 @@ export async function simulate(rows: Rows, seed: number, options: Options = {}):
     ...house.database.stuck.map((what) => ({ rule: "nobody waits for a narrow pool with a wide one", what })),
     ...house.database.torn.map((what) => ({ rule: "a set waits, holds and ends as one", what })),
     ...findings.map((what) => ({ rule: "the rows fit together", what })),
-  ].filter((breach) => !(isLossy && isLosable(breach)));
+  ].filter((breach) => !(isLossy && isLosable(breach, limited)));
   return { seed, history, breaches, events: world.eventCount, ms: world.nowMs };
 }
 
-function isLosable({ rule, what }: Breach): boolean {
-  // A limit that was lost lets in more than the one that clients know.
+/** `limited`: locks whose limits were set. One that was lost lets in more than the one that clients know. */
+function isLosable({ rule, what }: Breach, limited: readonly string[]): boolean {
   return (
     LOSABLE.includes(rule) ||
     what.startsWith("pool ") ||
     what.startsWith(FORGOTTEN) ||
-    [SEMAPHORE, PATTERNED].some((lock) => what.startsWith(`${lock}: permit`))
+    [PATTERNED, ...limited].some((lock) => what.startsWith(`${lock}: permit`))
   );
 }
 

@@ -104,9 +104,12 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
   for (const lock of rows.locks.values()) {
     // It was planned as a lock, because nobody knew its name.
     if (poolPrefix(lock.name) !== null) throw new RowsNeeded({ pools: [lock.id] });
-    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, batch, pools, context.policy);
-    drafts.push(draft);
     const ownAsked = asked.get(lock.id) ?? NONE;
+    // Without commands, this decision goes on with another one, or follows a change of a pattern.
+    const mayHelp = asked.size === 0 || ownAsked.some(({ command }) => !HELPS_NOBODY.has(command.verb));
+    const claims = claimsOf.get(lock.id) ?? [];
+    const draft = openDraft(lock, claims, rows, batch, pools, context.policy, mayHelp);
+    drafts.push(draft);
     const markFound = lock.changeMark;
     const earlier =
       context.earlier.length > 0
@@ -153,6 +156,9 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
   }
   return decision;
 }
+
+/** Commands that make room for no waiter, but by what ends with them. */
+const HELPS_NOBODY: ReadonlySet<Command["verb"]> = new Set(["acquire", "renew", "attach", "detach"]);
 
 function hasSets({ claims, queues }: Rows): boolean {
   if (claims.some(({ members }) => members !== null)) return true;

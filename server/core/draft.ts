@@ -50,6 +50,11 @@ export interface Draft {
   readonly claims: Claim[];
   /** The known head of the queue, in order: see `byOrder`. */
   readonly queue: Claim[];
+  /**
+   * The first waiter, if no mark is left here for it, and no command here can make it fit. If it fits, then it has been looked at since,
+   * unless something ends or moves in this decision.
+   */
+  readonly known: Claim | null;
   /** Where shares are fair: by group, up to which ticket number its first waiters were read. null: none were. */
   readonly groups: ReadonlyMap<string, GroupRead> | null;
   /** Whether `queue` is the whole queue. */
@@ -70,7 +75,7 @@ export interface Draft {
 const EMPTY: Queue = { head: [], complete: true };
 
 /**
- * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
+ * `mayHelp`: whether the commands can make the first waiter fit. `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
  * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
  */
 export function openDraft(
@@ -80,6 +85,7 @@ export function openDraft(
   batch: Batch,
   pools: Pools,
   policy: Policy,
+  mayHelp: boolean,
 ): Draft {
   const { limitRules, failOver } = rows;
   const {
@@ -119,6 +125,7 @@ export function openDraft(
     passing: null,
     claims,
     queue,
+    known: mayHelp || lock.wakesAtUs !== null ? null : (queue[0] ?? null),
     groups,
     queueComplete: complete,
     frontComplete: complete || frontComplete,

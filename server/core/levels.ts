@@ -96,10 +96,15 @@ function fateOf(draft: Draft, head: Claim): "ready" | "waits" | EndReason {
 function isWholeAndReady(draft: Draft, head: Claim, fate: ReturnType<typeof fateOf>): boolean {
   const parts = wholeOf(draft, head);
   if (!parts) {
-    leave(draft, head);
+    if (head !== draft.known || hasMoved(draft)) leave(draft, head);
     return false;
   }
   return fate !== "ready" || parts.every(isReady);
+}
+
+/** Whether something has ended, was granted or went from level to level in this decision. */
+function hasMoved({ events, moves }: Draft): boolean {
+  return moves > 0 || events.some(({ kind }) => kind === "ended" || kind === "granted");
 }
 
 function isReady({ draft, claim }: Part): boolean {

@@ -144,8 +144,9 @@ class FewLocks {
 
   /** Nobody asks any more, and whoever holds gives back: all waiters are granted. No look is made but that of the sweep. */
   finish(): void {
+    // Others stay as they are: a change has all that wait there looked at.
     for (const lock of this.#locks.values())
-      this.#decide(new Map([[lock.id, [this.#limitOf(lock, Math.max(2, lock.limit ?? DEFAULT_LIMIT))]]]));
+      if (lock.limit === 0) this.#decide(new Map([[lock.id, [this.#limitOf(lock, 2)]]]));
     for (let round = 0; round < ROUNDS_MAX; round++) {
       this.#nowUs += 1;
       this.#sweep();
@@ -153,18 +154,23 @@ class FewLocks {
       if (live.length === 0) return;
       const held = live.find(({ state }) => state === "held");
       if (held) this.#decide(new Map([[held.lockId, [{ verb: "release", ref: held }]]]));
-      else if (this.#lowestWake() === null)
-        throw new Error(`${live.length} claims wait for what is free, and nobody looks`);
+      else {
+        const nextUs = this.#lowestWake();
+        if (nextUs === null) throw new Error(`${live.length} claims wait for what is free, and nobody looks`);
+        // A mark of a moment that the clock has yet to reach again, after it was set back.
+        this.#nowUs = Math.max(this.#nowUs, nextUs);
+      }
     }
     throw new Error("the end does not come");
   }
 
+  /** When a sweep finds something to do; null: never. */
   #lowestWake(): number | null {
+    const isDue = ({ state, deadlineUs }: Claim) =>
+      state !== "ended" && deadlineUs !== null && deadlineUs <= this.#nowUs;
+    if ([...this.#claims.values()].some(isDue)) return this.#nowUs;
     const wakes = [...this.#locks.values()].flatMap(({ wakesAtUs }) => wakesAtUs ?? []);
-    const due = [...this.#claims.values()].flatMap(({ state, deadlineUs }) =>
-      state === "ended" ? [] : (deadlineUs ?? []),
-    );
-    return [...wakes, ...due].some((us) => us <= this.#nowUs) ? this.#nowUs : null;
+    return wakes.length === 0 ? null : Math.min(...wakes);
   }
 
   /** What any server does from time to time. */

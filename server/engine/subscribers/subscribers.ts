@@ -152,8 +152,10 @@ export class Subscribers {
       if (event.kind === "granted" && event.queued && isLead(event.claim)) this.#pokeElsewhere(event.claim);
     }
     for (const lockId of leftOver) void advances.owe(lockId);
-    locks.forEach(({ lock }) => {
-      if (lock.wakesAtUs !== null) this.#wakeAt(lock.id, lock.wakesAtUs);
+    // A mark of this moment is for the sweep, if the look at what may go on fails.
+    const isMark = (atUs: number) => mayGoOn.length > 0 && atUs <= (this.#nowUs() ?? atUs);
+    locks.forEach(({ lock: { id, wakesAtUs } }) => {
+      if (wakesAtUs !== null && !isMark(wakesAtUs)) this.#wakeAt(id, wakesAtUs);
     });
     if (mayGoOn.length > 0) looks.at(mayGoOn);
     // Whoever may go on already is looked at now.
@@ -187,9 +189,13 @@ export class Subscribers {
     }
   }
 
+  #nowUs(): number | null {
+    return this.#options.store.clock.earliestUs(performance.now() * 1_000);
+  }
+
   /** If that is soon. If not, or if this server is gone by then, a sweep looks at the lock up to a second late. */
   #wakeAt(lockId: bigint, atUs: number): void {
-    const nowUs = this.#options.store.clock.earliestUs(performance.now() * 1_000);
+    const nowUs = this.#nowUs();
     if (nowUs !== null && atUs - nowUs < DUE_AHEAD_US)
       this.#wakes.set(lockId, Math.ceil(Math.max(0, atUs - nowUs) / 1_000));
   }

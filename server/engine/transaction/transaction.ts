@@ -341,7 +341,11 @@ export class Attempt {
         } else if ("ref" in command) {
           claims.push(command.ref);
           expected.membersOf(command.ref)?.forEach(want);
-        } else if (command.verb === "advance") claims.push(...(command.claims ?? []));
+        } else if (command.verb === "advance")
+          command.claims?.forEach((key) => {
+            claims.push(key);
+            expected.membersOf(key)?.forEach(want);
+          });
       }
       const heads = needed?.wholeQueues?.has(lockId)
         ? WHOLE_QUEUE
