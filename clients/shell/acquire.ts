@@ -71,25 +71,33 @@ Examples:
   rowlock run report --at-most-every 50m --cool-down-failed 1m --no-wait -- ./report.sh
   rowlock run sync --if-status "" --if-status ok --status-done ok --status-failed failed -- ./sync.sh
   rowlock run pool/gpu --permits 2 -- ./train --epochs 3
+  rowlock run deploy/shop --wait 1h --superseded-ok -- ./deploy.sh
   rowlock run table/orders --also table/prices:shared --also pool/gpu:permits=2 -- ./load.sh
 `;
+
+interface RunFlags extends LockFlags, OutcomeFlags {
+  readonly supersededOk?: true;
+}
 
 export const run: Declare = (command, context) => {
   command
     .argument("<name>", "the lock", parseOneName)
     .argument("<command...>", "the command and its arguments; flags after its name are its own")
     .showHelpAfterError("(the command follows the lock; --help lists the options)");
-  addOutcomeOptions(addLockOptions(command)).asks(
-    RUN_HELP,
-    (flags: LockFlags & OutcomeFlags, name: string, words: string[]) => {
+  addOutcomeOptions(addLockOptions(command))
+    .option(
+      "--superseded-ok",
+      "end with 0 if a newer request takes the place in the queue: it does this work, too",
+    )
+    .asks(RUN_HELP, (flags: RunFlags, name: string, words: string[]) => {
       refuseFirstAgain(command, name, flags.also);
+      const { quiet, supersededOk } = flags;
       const hold = holdOf(lockOptions(flags));
       return (rowlock) =>
-        take(rowlock, { name, quiet: flags.quiet, ...hold }, context, (lock, interrupted) =>
+        take(rowlock, { name, quiet, supersededOk, ...hold }, context, (lock, interrupted) =>
           runUnder(rowlock, words, lock, hold, outcomeOf(flags), context, interrupted),
         );
-    },
-  );
+    });
 };
 
 const CAPTURE_HELP = `

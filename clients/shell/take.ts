@@ -21,6 +21,7 @@ import { inLocalTime } from "./past-times.ts";
 import { pausedBy } from "./paused-limits.ts";
 import { poolOf } from "./pools.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
+import { queueRulesText } from "./queue-rules.ts";
 import { rateText } from "./rates.ts";
 import { resumeWords } from "./wait-causes.ts";
 
@@ -35,6 +36,8 @@ interface Named {
   readonly also?: readonly FurtherLock[] | undefined;
   /** Show neither the place in the queue, nor that the lock was not acquired. */
   readonly quiet?: boolean | undefined;
+  /** Whether a newer request that takes the place in the queue does the work of this one, too: then this one has not failed. */
+  readonly supersededOk?: boolean | undefined;
 }
 
 export type Asked = Omit<LockOptions, "also"> & Named;
@@ -87,7 +90,7 @@ export async function unlessInterrupted(
  */
 export function take(
   rowlock: RowlockClient,
-  { name, also, quiet, ...asked }: Asked,
+  { name, also, quiet, supersededOk, ...asked }: Asked,
   context: CliContext,
   held: (lock: Lock, interrupted: Interruption) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -95,7 +98,9 @@ export function take(
     const { lock, refusal } = await queued(rowlock, { name, also, quiet }, context, interrupted, (more) =>
       rowlock.acquire(name, { ...asked, ...given({ also }), ...more }),
     );
-    return lock ? await held(lock, interrupted) : refused({ name, also, quiet }, refusal, context);
+    return lock
+      ? await held(lock, interrupted)
+      : refused({ name, also, quiet, supersededOk }, refusal, context);
   });
 }
 
@@ -145,9 +150,13 @@ function queued<Outcome>(
   });
 }
 
-function refused({ name, also, quiet = false }: Named, refusal: Refusal, { err }: CliContext): ExitCode {
+function refused(
+  { name, also, quiet, supersededOk }: Named,
+  refusal: Refusal,
+  { err }: CliContext,
+): ExitCode {
   if (!quiet) err(said(refusedSentence(refusal.lockName ?? name, refusal, alsoWords(also))));
-  return EXIT.notAcquired;
+  return supersededOk && refusal.reason === "SUPERSEDED" ? EXIT.ok : EXIT.notAcquired;
 }
 
 /**
@@ -245,7 +254,7 @@ function refusedSentence(name: string, refusal: Refusal, also: string): string {
     }
     case "NEVER_FITS":
       if (refusal.queueRules)
-        return `"${name}" takes no request for several locks, because the newest wins in its queue: ask for it alone.`;
+        return `"${name}" takes no request for several locks, because of the order of its queue (${queueRulesText(refusal.queueRules)}): ask for it alone.`;
       if ((refusal.rate ?? refusal.limit)?.source === "pool") return neverFitsPool(name, refusal);
       if (refusal.rate)
         return `"${name}" has a rate of ${rateText(refusal.rate)}, so this can never be granted: ask for fewer permits, or raise the burst.`;

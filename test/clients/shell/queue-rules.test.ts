@@ -261,10 +261,30 @@ describe("a command", () => {
   );
 
   test.each([
+    [EndReason.SUPERSEDED, 0],
+    [EndReason.TIMED_OUT, 75],
+  ])(
+    "of `rowlock run --superseded-ok` that ends with %i ends with %i, and says why",
+    async (reason, code) => {
+      const outcomes = [
+        { case: "ticket", value: place },
+        { case: "ended", value: { reason, message: "no" } },
+      ];
+      const script = { acquire: () => ({ outcome: outcomes.shift() }) } as unknown as Script;
+      const words = ["run", "dep", "--wait", "10s", "--superseded-ok", "--", "echo", "never"] as const;
+      expect(await ranOver(script, ...words)).toEqual({
+        code,
+        out: "",
+        err: expect.stringMatching(/rowlock: "dep" .*\.\n$/),
+      });
+    },
+  );
+
+  test.each([
     [RefusalReason.QUEUE_FULL, '"dep" was not acquired. Full.'],
     [
       RefusalReason.NEVER_FITS,
-      '"dep" takes no request for several locks, because the newest wins in its queue',
+      '"dep" takes no request for several locks, because of the order of its queue (at most 1 waits, the newest wins): ask for it alone',
     ],
   ])("that is refused for %i by queue rules ends with 75 and says why", async (reason, words) => {
     const value = { reason, message: "Full.", queueRules: IN_FORCE };
