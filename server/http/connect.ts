@@ -3,17 +3,15 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import { type ConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
 import type { Served } from "../grpc/call-frame.ts";
-import type { Failure } from "../grpc/messages/status.ts";
 import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
+import { connectError } from "./connect-error.ts";
+import { READ_BYTES_MAX } from "./http-bounds.ts";
 import { type Arrived, answered, CallFailed, HttpCall, streamed } from "./http-call.ts";
-
-/** The largest request of the contract: a message of any unary call over gRPC may be as large. */
-const READ_BYTES_MAX = 1_048_576;
 
 export interface ConnectOptions {
   readonly served: Served;
@@ -94,12 +92,4 @@ function asConnectError(error: unknown): never {
 
 function connectErrorOf(error: unknown): unknown {
   return error instanceof CallFailed ? connectError(error.failure) : error;
-}
-
-/** The codes of both protocols are the same. */
-export function connectError({ status, packed }: Failure): ConnectError {
-  const error = new ConnectError(status.details, status.code as number as Code);
-  // As they are: they are encoded already.
-  error.details = packed.details.map(({ typeUrl, value }) => ({ type: typeUrl.replace(/^.*\//, ""), value }));
-  return error;
 }

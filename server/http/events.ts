@@ -1,0 +1,143 @@
+// The streams of the contract as server-sent events, for curl and browsers: a message is an event with the JSON of the contract, and
+// a failure the event `end`, with the error as Connect writes it. A message is written when the client has taken the one before.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type DescMessage, fromJsonString, type Message, toJson } from "@bufbuild/protobuf";
+import { errorToJson } from "@connectrpc/connect/protocol-connect";
+import { codeToHttpStatus } from "@connectrpc/connect/protocol-connect";
+import type { Identity } from "../access/access.ts";
+import type { Served } from "../grpc/call-frame.ts";
+import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
+import { failureOf } from "../grpc/messages/status.ts";
+import type { AnyVerb } from "../grpc/verbs.ts";
+import { connectError } from "./connect-error.ts";
+import { READ_BYTES_MAX, SIGN_OF_LIFE_MS, UNREAD_MS_MAX } from "./http-bounds.ts";
+import { CallFailed, HttpCall, streamed } from "./http-call.ts";
+
+export interface EventsOptions {
+  readonly served: Served;
+  readonly identify: (request: IncomingMessage, verb: AnyVerb) => Identity | Promise<Identity>;
+}
+
+/** Whether the client of a stream asks for events. */
+export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return /\btext\/event-stream\b/.test(headers.accept ?? "");
+}
+
+export async function answerWithEvents(
+  { served, identify }: EventsOptions,
+  verb: AnyVerb,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const events = new Events(response);
+  try {
+    // Whoever is a stranger has no body that is read. What fails here fails within the frame, which counts it.
+    const identity = await settled(async () => await identify(request, verb));
+    const message = await settled(async () => {
+      if ("error" in identity) return undefined as never;
+      return fromBody(verb.of.input, await bodyOf(request));
+    });
+    const call = new HttpCall(request, gone.signal, undefined);
+    const arrived = {
+      call,
+      identify: () => valueOf(identity),
+      get message() {
+        return valueOf(message);
+      },
+    };
+    for await (const each of streamed(served, verb, arrived))
+      await events.send(JSON.stringify(toJson(verb.of.output, each)));
+    events.end(null);
+  } catch (error) {
+    events.end(error instanceof CallFailed ? error : new CallFailed(failureOf(error)));
+  }
+}
+
+type Settled<Value> = { readonly value: Value } | { readonly error: unknown };
+
+function settled<Value>(work: () => Promise<Value>): Promise<Settled<Value>> {
+  return work().then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function valueOf<Value>(known: Settled<Value>): Value {
+  if ("error" in known) throw known.error;
+  return known.value;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request) {
+    bytes += part.length;
+    if (bytes > READ_BYTES_MAX) throw messageTooLarge(READ_BYTES_MAX);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function fromBody(schema: DescMessage, body: Buffer): Message {
+  try {
+    return fromJsonString(schema, new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (error) {
+    // Every error of the decoders is about the caller's text.
+    throw new CallError("MALFORMED_MESSAGE", `The body is not a ${schema.typeName} in JSON: ${String(error)}`);
+  }
+}
+
+class Events {
+  readonly #response: ServerResponse;
+  readonly #signs: NodeJS.Timeout;
+  #isWriting = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    this.#signs = setInterval(() => {
+      if (this.#response.headersSent && !this.#isWriting) void this.#write(":\n\n");
+    }, SIGN_OF_LIFE_MS);
+    response.once("close", () => clearInterval(this.#signs));
+  }
+
+  /** Resolves when the client's connection has taken it, or is gone. */
+  send(json: string): Promise<void> {
+    if (!this.#response.headersSent)
+      this.#response.writeHead(200, {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        // Proxies would wait for more.
+        "x-accel-buffering": "no",
+      });
+    return this.#write(`data: ${json}\n\n`);
+  }
+
+  end(failed: CallFailed | null): void {
+    clearInterval(this.#signs);
+    const response = this.#response;
+    if (response.destroyed) return;
+    if (failed) {
+      const error = connectError(failed.failure);
+      const json = JSON.stringify(errorToJson(error, undefined));
+      if (response.headersSent) response.write(`event: end\ndata: ${json}\n\n`);
+      else {
+        response.writeHead(codeToHttpStatus(error.code), { "content-type": "application/json", "cache-control": "no-store" });
+        response.write(json);
+      }
+    }
+    response.end();
+  }
+
+  async #write(text: string): Promise<void> {
+    if (this.#response.destroyed) return;
+    this.#isWriting = true;
+    const unread = setTimeout(() => this.#response.destroy(), UNREAD_MS_MAX);
+    await new Promise<void>((resolve) => this.#response.write(text, () => resolve()));
+    clearTimeout(unread);
+    this.#isWriting = false;
+  }
+}
