@@ -14,7 +14,7 @@ let url: string;
 let close: () => void;
 beforeAll(async () => {
   server = await startServer();
-  const identify = ({ headers }: { headers: { authorization?: string } }) => {
+  const identify = ({ headers }: { headers: { authorization?: string | undefined } }) => {
     if (headers.authorization === "Bearer wrong") throw new AccessError("CREDENTIALS_WRONG", "wrong");
     return NOBODY;
   };

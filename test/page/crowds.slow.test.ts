@@ -4,7 +4,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { CONNECTIONS_MAX, IDLE_MS_MAX, LATE_CHECK_MS } from "../../server/ops/ops-bounds.ts";
+import { IDLE_MS_MAX, LATE_CHECK_MS } from "../../server/http/http-bounds.ts";
+import { CONNECTIONS_MAX } from "../../server/ops/ops-bounds.ts";
 import { until } from "../support/harness.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { OWN, posted } from "./requests.ts";
