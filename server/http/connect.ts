@@ -3,39 +3,49 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { type ConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import { createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
 import type { Served } from "../grpc/call-frame.ts";
-import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
+import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError } from "./connect-error.ts";
+import type { Doorkeeper } from "./door.ts";
 import { READ_BYTES_MAX } from "./http-bounds.ts";
 import { type Arrived, answered, CallFailed, HttpCall, streamed } from "./http-call.ts";
-
-export interface ConnectOptions {
-  readonly served: Served;
-  /** Who has sent the head. Throws, or rejects with, an AccessError or a CallError. */
-  readonly identify: (request: IncomingMessage, verb: AnyVerb) => Identity | Promise<Identity>;
-}
 
 const REQUEST = createContextKey<IncomingMessage | undefined>(undefined);
 const IDENTITY = createContextKey<Identity | undefined>(undefined);
 
-const VERBS_BY_NAME: ReadonlyMap<string, AnyVerb> = new Map(
-  Object.values(ROWS).map((verb) => [verb.of.name, verb]),
-);
-
-export function connectListener({ served, identify }: ConnectOptions): RequestListener {
+export function connectListener(
+  served: Served,
+  verbs: ReadonlyMap<string, AnyVerb>,
+  keeper: Doorkeeper,
+): RequestListener {
+  const arrivedOf = (verb: AnyVerb, message: Message, context: HandlerContext): Arrived => {
+    const request = requestOf(context);
+    const call = new HttpCall(request, context.signal, context.timeoutMs());
+    const identity = context.values.get(IDENTITY) as Identity;
+    return { call, message, identify: () => keeper.admit(request, verb, identity) };
+  };
   return connectNodeAdapter({
-    routes: (router) => addVerbs(router, served),
+    routes(router) {
+      for (const method of LockService.methods) {
+        const verb = verbs.get(method.name);
+        if (!verb) continue;
+        const once = (message: Message, context: HandlerContext) =>
+          answered(served, verb, arrivedOf(verb, message, context)).catch(asConnectError);
+        const stream = (message: Message, context: HandlerContext) =>
+          translated(streamed(served, verb, arrivedOf(verb, message, context)));
+        router.rpc(method as DescMethod, (method.methodKind === "unary" ? once : stream) as never);
+      }
+    },
     contextValues: (request) => createContextValues().set(REQUEST, request as IncomingMessage),
     requestGate: async (context) => {
-      const verb = VERBS_BY_NAME.get(context.method.name);
+      const verb = verbs.get(context.method.name);
       if (!verb) return;
       try {
-        const identity = await identify(requestOf(context), verb);
-        context.values.set(IDENTITY, identity);
+        context.values.set(IDENTITY, await keeper.identify(requestOf(context), verb));
       } catch (error) {
         // Within the frame, so that it is counted as the failure of a call.
         throw await refused(served, verb, context, error);
@@ -44,23 +54,6 @@ export function connectListener({ served, identify }: ConnectOptions): RequestLi
     readMaxBytes: READ_BYTES_MAX,
     grpc: false,
   });
-}
-
-function addVerbs(router: ConnectRouter, served: Served): void {
-  for (const method of LockService.methods) {
-    const verb = VERBS_BY_NAME.get(method.name);
-    if (!verb) continue;
-    const once = (message: Message, context: HandlerContext) =>
-      answered(served, verb, arrivedOf(message, context)).catch(asConnectError);
-    const stream = (message: Message, context: HandlerContext) =>
-      translated(streamed(served, verb, arrivedOf(message, context)));
-    router.rpc(method as DescMethod, (method.methodKind === "unary" ? once : stream) as never);
-  }
-}
-
-function arrivedOf(message: Message, context: HandlerContext): Arrived {
-  const call = new HttpCall(requestOf(context), context.signal, context.timeoutMs());
-  return { call, message, identify: () => context.values.get(IDENTITY) as Identity };
 }
 
 async function refused(served: Served, verb: AnyVerb, context: HandlerContext, error: unknown): Promise<unknown> {

@@ -3,21 +3,14 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, fromJsonString, type Message, toJson } from "@bufbuild/protobuf";
-import { errorToJson } from "@connectrpc/connect/protocol-connect";
-import { codeToHttpStatus } from "@connectrpc/connect/protocol-connect";
-import type { Identity } from "../access/access.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
-import { connectError } from "./connect-error.ts";
+import { connectError, errorText, sendError } from "./connect-error.ts";
+import type { Doorkeeper } from "./door.ts";
 import { READ_BYTES_MAX, SIGN_OF_LIFE_MS, UNREAD_MS_MAX } from "./http-bounds.ts";
 import { CallFailed, HttpCall, streamed } from "./http-call.ts";
-
-export interface EventsOptions {
-  readonly served: Served;
-  readonly identify: (request: IncomingMessage, verb: AnyVerb) => Identity | Promise<Identity>;
-}
 
 /** Whether the client of a stream asks for events. */
 export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): boolean {
@@ -25,8 +18,9 @@ export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): bool
 }
 
 export async function answerWithEvents(
-  { served, identify }: EventsOptions,
+  served: Served,
   verb: AnyVerb,
+  keeper: Doorkeeper,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -35,7 +29,7 @@ export async function answerWithEvents(
   const events = new Events(response);
   try {
     // Whoever is a stranger has no body that is read. What fails here fails within the frame, which counts it.
-    const identity = await settled(async () => await identify(request, verb));
+    const identity = await settled(() => keeper.identify(request, verb));
     const message = await settled(async () => {
       if ("error" in identity) return undefined as never;
       return fromBody(verb.of.input, await bodyOf(request));
@@ -43,7 +37,7 @@ export async function answerWithEvents(
     const call = new HttpCall(request, gone.signal, undefined);
     const arrived = {
       call,
-      identify: () => valueOf(identity),
+      identify: () => keeper.admit(request, verb, valueOf(identity)),
       get message() {
         return valueOf(message);
       },
@@ -120,15 +114,11 @@ class Events {
     clearInterval(this.#signs);
     const response = this.#response;
     if (response.destroyed) return;
-    if (failed) {
-      const error = connectError(failed.failure);
-      const json = JSON.stringify(errorToJson(error, undefined));
-      if (response.headersSent) response.write(`event: end\ndata: ${json}\n\n`);
-      else {
-        response.writeHead(codeToHttpStatus(error.code), { "content-type": "application/json", "cache-control": "no-store" });
-        response.write(json);
-      }
+    if (failed && !response.headersSent) {
+      sendError(response, connectError(failed.failure));
+      return;
     }
+    if (failed) response.write(`event: end\ndata: ${errorText(connectError(failed.failure))}\n\n`);
     response.end();
   }
 

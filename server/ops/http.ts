@@ -20,8 +20,8 @@ export interface MetricsHttpOptions {
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
   readonly tokens: MetricsTokens;
-  /** Answers more paths than this listener's own; null: there are no more. */
-  readonly page: {
+  /** What answers more paths than this listener's own. */
+  readonly more: readonly {
     has(path: string): boolean;
     /** `identified`: to be called when the sender has proved who it is. */
     answer(
@@ -30,7 +30,7 @@ export interface MetricsHttpOptions {
       response: ServerResponse,
       identified: () => void,
     ): Promise<void>;
-  } | null;
+  }[];
   /** Called when a page failed; its caller got status 500. */
   readonly onError: (error: unknown) => void;
 }
@@ -71,13 +71,14 @@ export class MetricsHttp {
 
   async #show(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
     const path = (request.url ?? "").replace(/\?.*$/, "");
-    const { page, tokens, metrics, readiness } = this.#options;
-    if (page?.has(path)) {
+    const { more, tokens, metrics, readiness } = this.#options;
+    const other = more.find((each) => each.has(path));
+    if (other) {
       if (this.#listener.size > bounds.CROWDED_CONNECTIONS) response.setHeader("connection", "close");
-      return await page.answer(path, request, response, identified);
+      return await other.answer(path, request, response, identified);
     }
     if (!PATHS.includes(path)) {
-      const paths = page ? ["/", ...PATHS] : PATHS;
+      const paths = more.length > 0 ? ["/", ...PATHS] : PATHS;
       return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
     }
     if (request.method !== "GET" && request.method !== "HEAD") {

@@ -12,14 +12,16 @@ import { failureOf } from "../grpc/messages/status.ts";
 import type { Ready } from "../ops/readiness.ts";
 import type { Activity } from "./activity.ts";
 import { Assets, type Files } from "./assets.ts";
-import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
-import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
-import { OpenPages } from "./open-pages.ts";
-import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
-import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
+import { type Callers, refusalOf } from "../http/callers.ts";
+import { connectError, sendError } from "../http/connect-error.ts";
+import { peerOf } from "../http/http-call.ts";
+import type { OpenRequests } from "../http/open-requests.ts";
 
-export interface PageOptions extends CallersOptions {
-  readonly served: Served;
+export interface PageOptions {
+  readonly callers: Callers;
+  /** Requests of pages that are open. */
+  readonly open: OpenRequests;
+  readonly faultLog: Pick<Served["faultLog"], "failed">;
   readonly files: Files;
   readonly server: {
     readonly version: string;
