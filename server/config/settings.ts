@@ -93,6 +93,13 @@ export const SETTINGS = {
       "port of ROWLOCK_LISTEN at its host, or, if that is 0.0.0.0 or [::], at the address from which " +
       "this server connects to the database.",
   },
+  httpListen: {
+    default: "off",
+    kind: or("off", listenAddress),
+    about:
+      "The address for calls over HTTP: the verbs in JSON and binary by the Connect protocol and gRPC-Web, over TLS if the gRPC " +
+      "listener has it. The page's port has them, too, for whoever may use the page.",
+  },
   metricsListen: {
     default: "127.0.0.1:9464",
     kind: or("off", listenAddress),

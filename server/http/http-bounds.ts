@@ -1,5 +1,16 @@
 // The bounds of listeners for HTTP and of calls over it, each with its reason.
 
+import type { ConnectionBounds } from "./connections.ts";
+import type { Shares } from "./open-requests.ts";
+
+/**
+ * At the address for everybody: each call and each wait is a connection of its own, or one of a few of a browser. What waits costs
+ * some kilobytes. Behind a proxy all callers have one address.
+ */
+export const CONNECTIONS: ConnectionBounds = { max: 2_000, ofNetworkMax: 1_500, few: 8 };
+export const CALLS: Shares = { max: 1_000, ofCaller: 500, ofNetwork: 750 };
+export const STREAMS: Shares = { max: 1_000, ofCaller: 500, ofNetwork: 750 };
+
 /** The largest request: the largest of the contract takes some kilobytes. */
 export const READ_BYTES_MAX = 65_536;
 

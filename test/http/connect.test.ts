@@ -7,6 +7,7 @@ import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/conn
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NOBODY } from "../../server/access/access.ts";
+import { ROWS } from "../../server/grpc/verbs.ts";
 import { connectListener } from "../../server/http/connect.ts";
 import { startServer, type TestServer } from "../support/harness.ts";
 
@@ -15,7 +16,9 @@ let url: string;
 let close: () => void;
 beforeAll(async () => {
   server = await startServer();
-  const listener = connectListener({ served: server.grpc.served, identify: () => NOBODY });
+  const verbs = new Map(Object.values(ROWS).map((verb) => [verb.of.name, verb]));
+  const keeper = { identify: async () => NOBODY, admit: () => NOBODY };
+  const listener = connectListener(server.grpc.served, verbs, keeper);
   const http = createServer(listener).listen(0, "127.0.0.1");
   await new Promise((resolve) => http.once("listening", resolve));
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;

@@ -1,6 +1,6 @@
 // The streams of the contract as server-sent events.
 
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NOBODY } from "../../server/access/access.ts";
@@ -14,15 +14,17 @@ let url: string;
 let close: () => void;
 beforeAll(async () => {
   server = await startServer();
-  const identify = ({ headers }: { headers: { authorization?: string | undefined } }) => {
-    if (headers.authorization === "Bearer wrong") throw new AccessError("CREDENTIALS_WRONG", "wrong");
-    return NOBODY;
+  const keeper = {
+    async identify({ headers }: IncomingMessage) {
+      if (headers.authorization === "Bearer wrong") throw new AccessError("CREDENTIALS_WRONG", "wrong");
+      return NOBODY;
+    },
+    admit: () => NOBODY,
   };
-  const options = { served: server.grpc.served, identify };
   const http = createServer((request, response) => {
     const name = (request.url ?? "").split("/").at(-1) as string;
     const verb = Object.values(ROWS).find(({ of }) => of.name === name);
-    if (verb) void answerWithEvents(options, verb, request, response);
+    if (verb) void answerWithEvents(server.grpc.served, verb, keeper, request, response);
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => http.once("listening", resolve));
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;

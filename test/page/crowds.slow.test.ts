@@ -124,7 +124,7 @@ describe.each(Object.entries(ADDRESSES))("from %s", (_from, from) => {
       const probed = await timed(() => server.ask("/readyz"));
       expect(probed.result.text).toBe("ready\n");
       tookMs.push(probed.tookMs);
-      const call = await server.ask("/api/GetLock", posted({ name: "etl/load" }, token));
+      const call = await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "etl/load" }, token));
       expect(call.status).toBe(200);
     }
     // None failed. What the code makes wait shows in each; what other work on the machine delays does not.

@@ -61,6 +61,14 @@ export async function answered(answer: IncomingMessage): Promise<Answered> {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
     text,
-    json: isJson ? JSON.parse(text) : null,
+    json: isJson ? withReason(JSON.parse(text)) : null,
   };
+}
+
+/** An error of Connect with its reason and violations beside its code. */
+export function withReason(json: Json): Json {
+  const { details } = (json ?? {}) as { details?: { type: string; debug?: Record<string, unknown> }[] };
+  const of = (type: string) => details?.find((detail) => detail.type === type)?.debug;
+  const reason = of("google.rpc.ErrorInfo")?.reason;
+  return reason === undefined ? json : { ...json, reason, violations: of("google.rpc.BadRequest")?.fieldViolations };
 }

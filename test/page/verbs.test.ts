@@ -52,7 +52,7 @@ describe("reads", () => {
     await server.client.limit("etl/other", 3, { reason: "night" });
     const { name, output } = LockService.method[verb];
     const byGrpc = toJson(output, (await server.client.call(verb, request as never)) as never);
-    const byPage = await server.ask(`/api/${name}`, posted(body));
+    const byPage = await server.ask(`/rowlock.v1.LockService/${name}`, posted(body));
     expect(byPage.status).toBe(200);
     expect(withoutTimes(byPage.json)).toEqual(withoutTimes(byGrpc));
     expect(byPage.text).not.toContain(REQUEST_ID);
@@ -109,7 +109,7 @@ describe("failures", () => {
       .catch((error: unknown) => error);
     if (!(failure instanceof RowlockError)) throw new Error("It has not failed.");
     const { name } = LockService.method[verb];
-    const answer = await server.ask(`/api/${name}`, posted(body));
+    const answer = await server.ask(`/rowlock.v1.LockService/${name}`, posted(body));
     const { code, reason, message, violations } = failure;
     expect(answer.json).toEqual({ code, reason, message, violations });
     return answer.status;
@@ -139,7 +139,7 @@ describe("failures", () => {
     const request = { target: { case: "name", value: "x" }, newLimit, newRate };
     const body = { name: "x", limit: 2_000_000, rate: { permits: 0, per: "0s" } };
     expect(await same(server, "setLimit", request, body)).toBe(400);
-    const { json } = await server.ask("/api/SetLimit", posted(body));
+    const { json } = await server.ask("/rowlock.v1.LockService/SetLimit", posted(body));
     const fields = json.violations.map(({ field }: { field: string }) => field);
     expect(fields).toEqual(["limit", "rate.permits", "rate.per"]);
   });
@@ -148,7 +148,7 @@ describe("failures", () => {
     const server = await startPageServer({
       wrapEngine: (engine) => replacing(engine, { view: () => Promise.reject(new TypeError("hush")) }),
     });
-    const answer = await server.ask("/api/GetLock", posted({ name: "x" }));
+    const answer = await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "x" }));
     expect([answer.status, answer.json.reason]).toEqual([500, "INTERNAL"]);
     expect(answer.text).not.toContain("hush");
     expect(server.logLines).toMatchObject([{ level: "error", fields: { method: "GetLock" } }]);
@@ -163,7 +163,7 @@ describe("failures", () => {
     ["no UTF-8", Buffer.from([0x7b, 0xff]), "GetLockRequest"],
   ])("a body with %s is refused with what is wrong", async (_what, body, says) => {
     const server = await startPageServer();
-    const answer = await server.ask("/api/GetLock", { ...posted({}), body });
+    const answer = await server.ask("/rowlock.v1.LockService/GetLock", { ...posted({}), body });
     expect([answer.status, answer.json.reason]).toEqual([400, "MALFORMED_MESSAGE"]);
     expect(answer.json.message).toContain(says);
   });
@@ -185,7 +185,7 @@ test("a call continues the trace of whoever forwards it", async () => {
   const traceId = "0af7651916cd43dd8448eb211c80319c";
   const asked = posted({ name: "x" });
   const headers = { ...asked.headers, traceparent: `00-${traceId}-b7ad6b7169203331-01` };
-  await server.ask("/api/GetLock", { ...asked, headers });
+  await server.ask("/rowlock.v1.LockService/GetLock", { ...asked, headers });
   expect((await spans.of(traceId, "rowlock.v1.LockService/GetLock")).all).toHaveLength(1);
   await spans.stop();
 });
@@ -196,7 +196,7 @@ test("each verb that takes, keeps or returns a lease, or deletes a lock, is miss
   const missing = LockService.methods.map(({ name }) => name).filter((name) => !called.includes(name));
   expect(missing.sort().join()).toBe("Acquire,Capture,DeleteRecord,Release,Renew,Session,WaitInQueue");
   for (const verb of missing) {
-    const answer = await server.ask(`/api/${verb}`, posted({ name: "x" }));
+    const answer = await server.ask(`/rowlock.v1.LockService/${verb}`, posted({ name: "x" }));
     expect([answer.status, answer.json.reason], verb).toEqual([404, "PAGE_REFUSED"]);
   }
   expect(server.calls).toEqual([]);

@@ -48,7 +48,7 @@ describe("watches", () => {
     expect(watches.map(({ status }) => status)).toEqual(Array(max).fill(200));
     await refused(from(max), "close one, or open that of another server");
     // They take no room from calls, scrapes and probes.
-    expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
+    expect((await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "x" }))).status).toBe(200);
     expect((await server.ask("/readyz")).text).toBe("ready\n");
     watches[0]?.leave();
     await until(() => watchesOf(server) === max - 1);

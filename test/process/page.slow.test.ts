@@ -34,11 +34,11 @@ beforeEach(() => {
 const portOf = ({ metricsUrl }: RunningServer) => Number(new URL(metricsUrl).port);
 
 async function call(server: RunningServer, verb: string, body: object, token?: string): Promise<Answered> {
-  return answered(await sent(portOf(server), `/api/${verb}`, posted(body, token)));
+  return answered(await sent(portOf(server), `/rowlock.v1.LockService/${verb}`, posted(body, token)));
 }
 
 async function watch(server: RunningServer, token?: string): Promise<EventReader> {
-  const reader = new EventReader(await sent(portOf(server), "/api/WatchLocks", posted({}, token)));
+  const reader = new EventReader(await sent(portOf(server), "/rowlock.v1.LockService/WatchLocks", posted({}, token)));
   stage.afterwards(() => reader.leave());
   await reader.until(({ events }) => events.length > 0);
   return reader;
