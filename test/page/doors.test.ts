@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { READ_BYTES_MAX, PAGE_CALLS } from "../../server/page/page-bounds.ts";
+import { READ_BYTES_MAX } from "../../server/http/http-bounds.ts";
+import { PAGE_CALLS } from "../../server/page/page-bounds.ts";
 import { replacing, until } from "../support/harness.ts";
 import { FILES, knownCallers, startPageServer } from "./page-stage.ts";
 import { type Answered, OWN, posted } from "./requests.ts";

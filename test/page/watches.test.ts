@@ -8,7 +8,7 @@ import type { EventReader } from "./event-reader.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
-const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => bound === "page_watches")?.used;
+const watchesOf = ({ door }: PageServer) => door.bounds.find(({ bound }) => bound === "page_watches")?.used;
 
 test("a watch shows the locks, and then their changes", async () => {
   const server = await startPageServer();
