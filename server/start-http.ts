@@ -19,7 +19,10 @@ export interface HttpOptions {
 /** The page, and the door beside it. */
 export async function pageAt(
   { host }: ListenAddress,
-  { metricsTokens, ...page }: Omit<PageOptions, "callers" | "open" | "faultLog"> & { readonly metricsTokens: MetricsTokens },
+  {
+    metricsTokens,
+    ...page
+  }: Omit<PageOptions, "callers" | "open" | "faultLog"> & { readonly metricsTokens: MetricsTokens },
   options: HttpOptions,
 ) {
   const { Page } = await import("./page/page.ts");
@@ -33,7 +36,11 @@ export async function pageAt(
 }
 
 /** The door alone, at an address of its own. */
-export async function doorAlone(tls: TlsMaterial | null, onError: (error: unknown) => void, options: HttpOptions) {
+export async function doorAlone(
+  tls: TlsMaterial | null,
+  onError: (error: unknown) => void,
+  options: HttpOptions,
+) {
   const { Door } = await import("./http/door.ts");
   const { HttpListener } = await import("./http/listener.ts");
   const { CALLS, CONNECTIONS, STREAMS } = await import("./http/http-bounds.ts");
@@ -48,7 +55,10 @@ export async function doorAlone(tls: TlsMaterial | null, onError: (error: unknow
     async answer(request, response, identified) {
       const path = (request.url ?? "").replace(/\?.*$/, "");
       if (door.has(path)) await door.answer(path, request, response, identified);
-      else response.writeHead(404, { "content-type": "text/plain" }).end("Not found. There is /rowlock.v1.LockService/.\n");
+      else
+        response
+          .writeHead(404, { "content-type": "text/plain" })
+          .end("Not found. There is /rowlock.v1.LockService/.\n");
     },
   });
   return { listener, bounds: () => [listener.bound, ...door.bounds] };

@@ -89,7 +89,8 @@ export class Callers {
     if (authorization === undefined && !isKnown())
       throw credentialsMissing("sign in with a token of ROWLOCK_METRICS_TOKEN_FILE");
     if (!isKnown()) throw credentialsWrong("the server does not know the token");
-    if (right !== "read" && !this.#options.strangersMayAct) throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
+    if (right !== "read" && !this.#options.strangersMayAct)
+      throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
     if (!metricsTokens.areAsked) return NOBODY;
     const ended = () => (isKnown() ? null : credentialsWrong("they are not in force any more"));
     return { principal: "", allowed: EVERYTHING, quota: {}, labels: null, ended };

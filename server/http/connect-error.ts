@@ -17,6 +17,7 @@ const DETAILS = createRegistry(ErrorInfoSchema, BadRequestSchema, RetryInfoSchem
 export function connectError({ status, packed }: Failure): ConnectError {
   const error = new ConnectError(status.details, status.code as number as Code);
   error.details = packed.details.map(detailOf);
+  if (error.code === Code.Unauthenticated) error.metadata.set("www-authenticate", 'Bearer realm="rowlock"');
   return error;
 }
 
@@ -30,14 +31,24 @@ export function errorText(error: ConnectError): string {
 }
 
 /** Answers a request that has not been answered. */
-export function sendError(response: ServerResponse, error: ConnectError): void {
+export function sendError(
+  response: ServerResponse,
+  error: ConnectError,
+  httpStatus = httpStatusOf(error),
+): void {
   const text = errorText(error);
-  response.writeHead(codeToHttpStatus(error.code), {
+  response.writeHead(httpStatus, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(text),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    ...(error.code === Code.Unauthenticated && { "www-authenticate": 'Bearer realm="rowlock"' }),
+    ...Object.fromEntries(error.metadata),
   });
   response.end(text);
+}
+
+/** To repeat what is too large cannot help, as it may with other codes of its kind. */
+function httpStatusOf(error: ConnectError): number {
+  const isTooLarge = error.findDetails(ErrorInfoSchema).some(({ reason }) => reason === "MESSAGE_TOO_LARGE");
+  return isTooLarge ? 413 : codeToHttpStatus(error.code);
 }

@@ -3,15 +3,19 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Served } from "../grpc/call-frame.ts";
+import { messageTooLarge } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
 import { type Callers, refusalOf } from "./callers.ts";
 import { connectListener } from "./connect.ts";
-import { sendError } from "./connect-error.ts";
+import { connectError, sendError } from "./connect-error.ts";
 import { answerWithEvents, wantsEvents } from "./events.ts";
+import { READ_BYTES_MAX } from "./http-bounds.ts";
+import { answered, type CallFailed, HttpCall } from "./http-call.ts";
 import { OpenRequests, type Shares } from "./open-requests.ts";
 
 export interface DoorOptions {
@@ -24,26 +28,31 @@ export interface DoorOptions {
   };
 }
 
-/** What is asked at the door about each request. */
-export interface Doorkeeper {
-  /** By the head alone: the body of a stranger is not read. Throws, or rejects with, an AccessError. */
-  identify(request: IncomingMessage, verb: AnyVerb): Promise<Identity>;
-  /** When the whole request is here. So one that never ends keeps nobody out. Throws what the call then fails with. */
-  admit(request: IncomingMessage, verb: AnyVerb, identity: Identity): Identity;
-}
+/**
+ * Takes a place for a request that is whole, so one that never ends keeps nobody out, and returns who has sent it. Throws what the call
+ * then fails with.
+ */
+export type Admit = (request: IncomingMessage, verb: AnyVerb) => Identity;
 
 interface Arrival {
   readonly response: ServerResponse;
-  readonly identified: () => void;
+  readonly identity: Identity;
+  /** Its message is here: from now on it is a call. */
+  isWhole: boolean;
 }
 
+/** The status of HTTP with which Connect refuses a message that is too large. */
+const TOO_MUCH = 429;
 const PATH = `/${LockService.typeName}/`;
+
+/** Of the protocols. What a form of another web site may send is not among them. */
+const TYPES = /^application\/(json|proto|connect\+json|connect\+proto|grpc-web(\+json|\+proto)?) *(;|$)/i;
 
 const VERBS_BY_NAME: ReadonlyMap<string, AnyVerb> = new Map(
   Object.values(ROWS).map((verb) => [verb.of.name, verb]),
 );
 
-export class Door implements Doorkeeper {
+export class Door {
   readonly #options: DoorOptions;
   /** What asks beside the verbs takes places among the calls, too. */
   readonly calls: OpenRequests;
@@ -57,7 +66,7 @@ export class Door implements Doorkeeper {
     // A call that has done its work loses nothing but an answer that nobody reads.
     this.calls = new OpenRequests(...calls, ({ writableEnded }) => writableEnded);
     this.#streams = new OpenRequests(...streams, () => true);
-    this.#connect = connectListener(options.served, VERBS_BY_NAME, this);
+    this.#connect = connectListener(options.served, VERBS_BY_NAME, this.#admit);
   }
 
   get bounds(): readonly BoundUse[] {
@@ -76,30 +85,99 @@ export class Door implements Doorkeeper {
     identified: () => void,
   ): Promise<void> {
     const { served, callers } = this.#options;
-    const refusal = refusalOf(request, callers.areAsked);
-    if (refusal !== null) {
-      sendError(response, new ConnectError(refusal, Code.PermissionDenied));
+    const why = refusalOf(request, callers.areAsked);
+    if (why !== null) {
+      sendError(response, new ConnectError(why, Code.PermissionDenied));
       return;
     }
-    this.#arrivals.set(request, { response, identified });
     const verb = VERBS_BY_NAME.get(path.slice(PATH.length));
-    if (verb && verb.of.methodKind !== "unary" && wantsEvents(request))
-      await answerWithEvents(served, verb, this, request, response);
-    else this.#connect(request, response);
+    if (!verb) {
+      sendError(response, new ConnectError(`There is no ${path}.`, Code.Unimplemented));
+      return;
+    }
+    if (request.method !== "POST") {
+      response.setHeader("allow", "POST");
+      sendError(response, new ConnectError("Only POST.", Code.Unimplemented), 405);
+      return;
+    }
+    if (!TYPES.test(request.headers["content-type"] ?? "")) {
+      sendError(
+        response,
+        new ConnectError("Send the content-type application/json.", Code.InvalidArgument),
+        415,
+      );
+      return;
+    }
+    // By the head alone: the body of a stranger is not read.
+    const refusal = await this.#refusalOf(verb, request, response, identified);
+    if (refusal) {
+      sendError(response, connectError(refusal.failure));
+      return;
+    }
+    // This client waits until somebody wants its body.
+    if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
+    if (verb.of.methodKind !== "unary" && wantsEvents(request))
+      await answerWithEvents(served, verb, this.#admit, request, response);
+    else {
+      const startedMs = performance.now();
+      response.once("finish", () => this.#countUnlessCall(verb, request, response, startedMs));
+      this.#connect(request, response);
+    }
   }
 
-  async identify(request: IncomingMessage, { needs }: AnyVerb): Promise<Identity> {
-    const identity = await this.#options.callers.identify(request, needs.right);
-    if (identity.principal !== "") this.#arrivals.get(request)?.identified();
-    return identity;
+  /** A request whose message cannot be read fails before it is a call. */
+  #countUnlessCall(
+    { of }: AnyVerb,
+    request: IncomingMessage,
+    { statusCode }: ServerResponse,
+    startedMs: number,
+  ): void {
+    if (this.#arrivals.get(request)?.isWhole) return;
+    const code = status[
+      statusCode === TOO_MUCH ? status.RESOURCE_EXHAUSTED : status.INVALID_ARGUMENT
+    ] as string;
+    this.#options.served.observer.call(of.name, code, (performance.now() - startedMs) / 1e3, "http");
   }
 
-  admit(request: IncomingMessage, { of }: AnyVerb, identity: Identity): Identity {
-    const { response } = this.#arrivals.get(request) as Arrival;
+  /** null: it is known who calls. What fails here fails within the frame of the call, which counts it. */
+  async #refusalOf(
+    verb: AnyVerb,
+    request: IncomingMessage,
+    response: ServerResponse,
+    identified: () => void,
+  ): Promise<CallFailed | null> {
+    const { served, callers } = this.#options;
+    try {
+      const identity = await callers.identify(request, verb.needs.right);
+      if (identity.principal !== "") identified();
+      this.#arrivals.set(request, { response, identity, isWhole: false });
+      if (Number(request.headers["content-length"] ?? 0) > READ_BYTES_MAX)
+        throw messageTooLarge(READ_BYTES_MAX);
+      return null;
+    } catch (error) {
+      const call = new HttpCall(request, NEVER_GONE, undefined);
+      const identify = () => {
+        throw error;
+      };
+      return await answered(served, verb, { call, message: NO_MESSAGE, identify }).then(
+        () => null,
+        (failed: CallFailed) => failed,
+      );
+    }
+  }
+
+  readonly #admit: Admit = (request, { of }) => {
+    const arrival = this.#arrivals.get(request) as Arrival;
+    arrival.isWhole = true;
+    const { response, identity } = arrival;
     (of.methodKind === "unary" ? this.calls : this.#streams).enter(identity, response);
     // The credentials may have ended while the body came.
     const ended = identity.ended(Date.now());
     if (ended) throw ended;
     return identity;
-  }
+  };
 }
+
+const NEVER_GONE = new AbortController().signal;
+/** Of a call that fails before its message is looked at. */
+const NO_MESSAGE = { $typeName: "none" };

@@ -8,7 +8,7 @@ import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError, errorText, sendError } from "./connect-error.ts";
-import type { Doorkeeper } from "./door.ts";
+import type { Admit } from "./door.ts";
 import { READ_BYTES_MAX, SIGN_OF_LIFE_MS, UNREAD_MS_MAX } from "./http-bounds.ts";
 import { CallFailed, HttpCall, streamed } from "./http-call.ts";
 
@@ -20,7 +20,7 @@ export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): bool
 export async function answerWithEvents(
   served: Served,
   verb: AnyVerb,
-  keeper: Doorkeeper,
+  admit: Admit,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -28,18 +28,14 @@ export async function answerWithEvents(
   response.once("close", () => gone.abort());
   const events = new Events(response);
   try {
-    // Whoever is a stranger has no body that is read. What fails here fails within the frame, which counts it.
-    const identity = await settled(() => keeper.identify(request, verb));
-    const message = await settled(async () => {
-      if ("error" in identity) return undefined as never;
-      return fromBody(verb.of.input, await bodyOf(request));
-    });
+    // What fails here fails within the frame, which counts it.
+    const message = await settled(async () => fromBody(verb.of.input, await bodyOf(request)));
     const call = new HttpCall(request, gone.signal, undefined);
     const arrived = {
       call,
-      identify: () => keeper.admit(request, verb, valueOf(identity)),
+      identify: () => admit(request, verb),
       get message() {
-        return valueOf(message);
+        return valueIn(message);
       },
     };
     for await (const each of streamed(served, verb, arrived))
@@ -59,7 +55,7 @@ function settled<Value>(work: () => Promise<Value>): Promise<Settled<Value>> {
   );
 }
 
-function valueOf<Value>(known: Settled<Value>): Value {
+function valueIn<Value>(known: Settled<Value>): Value {
   if ("error" in known) throw known.error;
   return known.value;
 }
@@ -80,7 +76,10 @@ function fromBody(schema: DescMessage, body: Buffer): Message {
     return fromJsonString(schema, new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch (error) {
     // Every error of the decoders is about the caller's text.
-    throw new CallError("MALFORMED_MESSAGE", `The body is not a ${schema.typeName} in JSON: ${String(error)}`);
+    throw new CallError(
+      "MALFORMED_MESSAGE",
+      `The body is not a ${schema.typeName} in JSON: ${String(error)}`,
+    );
   }
 }
 

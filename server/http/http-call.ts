@@ -105,8 +105,10 @@ export function streamed(served: Served, verb: AnyVerb, arrived: Arrived): Async
   return outgoing;
 }
 
-function carried({ call, message, identify }: Arrived): Omit<Carrier<never>, "encode" | "end"> {
-  return { call, via: "http", parent: () => call.parent(), identify, decode: () => message };
+function carried(arrived: Arrived): Omit<Carrier<never>, "encode" | "end"> {
+  const { call } = arrived;
+  const identify = () => arrived.identify();
+  return { call, via: "http", parent: () => call.parent(), identify, decode: () => arrived.message };
 }
 
 function messageOf(schema: DescMessage, answer: Answer | Buffer): Message {

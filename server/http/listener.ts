@@ -139,7 +139,10 @@ export class HttpListener {
       if (request.destroyed && !request.complete) return;
       this.#options.onError(error);
       if (response.headersSent) response.destroy();
-      else response.writeHead(500, { "content-type": "text/plain" }).end("Internal error; the log has the cause.\n");
+      else
+        response
+          .writeHead(500, { "content-type": "text/plain" })
+          .end("Internal error; the log has the cause.\n");
     } finally {
       endUnread(request, response, socket);
     }

@@ -13,4 +13,8 @@ export const CONNECTIONS_FEW = 8;
 export const CROWDED_CONNECTIONS = 100;
 
 /** Of the port for operators. */
-export const CONNECTIONS = { max: CONNECTIONS_MAX, ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX, few: CONNECTIONS_FEW };
+export const CONNECTIONS = {
+  max: CONNECTIONS_MAX,
+  ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX,
+  few: CONNECTIONS_FEW,
+};

@@ -9,13 +9,13 @@ import { seenUnder } from "../grpc/authorize.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
-import type { Ready } from "../ops/readiness.ts";
-import type { Activity } from "./activity.ts";
-import { Assets, type Files } from "./assets.ts";
 import { type Callers, refusalOf } from "../http/callers.ts";
 import { connectError, sendError } from "../http/connect-error.ts";
 import { peerOf } from "../http/http-call.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
+import type { Ready } from "../ops/readiness.ts";
+import type { Activity } from "./activity.ts";
+import { Assets, type Files } from "./assets.ts";
 
 export interface PageOptions {
   readonly callers: Callers;

@@ -17,8 +17,7 @@ let close: () => void;
 beforeAll(async () => {
   server = await startServer();
   const verbs = new Map(Object.values(ROWS).map((verb) => [verb.of.name, verb]));
-  const keeper = { identify: async () => NOBODY, admit: () => NOBODY };
-  const listener = connectListener(server.grpc.served, verbs, keeper);
+  const listener = connectListener(server.grpc.served, verbs, () => NOBODY);
   const http = createServer(listener).listen(0, "127.0.0.1");
   await new Promise((resolve) => http.once("listening", resolve));
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
@@ -33,8 +32,10 @@ afterAll(async () => {
 });
 
 const TRANSPORTS = {
-  "Connect in JSON": (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
-  "Connect in binary": (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
+  "Connect in JSON": (baseUrl: string) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
+  "Connect in binary": (baseUrl: string) =>
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
   "gRPC-Web": (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
 };
 

@@ -1,10 +1,9 @@
 // The streams of the contract as server-sent events.
 
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NOBODY } from "../../server/access/access.ts";
-import { AccessError } from "../../server/access/access-error.ts";
 import { ROWS } from "../../server/grpc/verbs.ts";
 import { answerWithEvents } from "../../server/http/events.ts";
 import { startServer, type TestServer } from "../support/harness.ts";
@@ -14,17 +13,10 @@ let url: string;
 let close: () => void;
 beforeAll(async () => {
   server = await startServer();
-  const keeper = {
-    async identify({ headers }: IncomingMessage) {
-      if (headers.authorization === "Bearer wrong") throw new AccessError("CREDENTIALS_WRONG", "wrong");
-      return NOBODY;
-    },
-    admit: () => NOBODY,
-  };
   const http = createServer((request, response) => {
     const name = (request.url ?? "").split("/").at(-1) as string;
     const verb = Object.values(ROWS).find(({ of }) => of.name === name);
-    if (verb) void answerWithEvents(server.grpc.served, verb, keeper, request, response);
+    if (verb) void answerWithEvents(server.grpc.served, verb, () => NOBODY, request, response);
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => http.once("listening", resolve));
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
@@ -61,7 +53,6 @@ test("a wait tells the place and the grant", async () => {
 test.each([
   [{ request: { name: "" } }, {}, 400, "invalid_argument"],
   [{ request: { nam: "x" } }, {}, 400, "invalid_argument"],
-  [{ request: { name: "x" } }, { authorization: "Bearer wrong" }, 401, "unauthenticated"],
 ])("%j with %j is refused with %i", async (body, headers, status, code) => {
   const response = await stream("WaitInQueue", body, headers);
   expect(response.status).toBe(status);

@@ -113,7 +113,7 @@ describe("a server that knows its callers", () => {
     await watch.until(({ events }) => events.length > 0);
     access.replaceTokens(new Map());
     server.grpc.endLost((identity) => identity.ended(Date.now()));
-    expect(await watch.end()).toMatchObject({ code: "UNAUTHENTICATED", reason: "CREDENTIALS_WRONG" });
+    expect(await watch.end()).toMatchObject({ code: "unauthenticated", reason: "CREDENTIALS_WRONG" });
     expect(await outcome(server, "GetLock", { name: "etl/a" }, tokens.reader)).toBe("401 CREDENTIALS_WRONG");
   });
 
@@ -123,7 +123,7 @@ describe("a server that knows its callers", () => {
     const watch = await server.watch("etl/", tokens.reader);
     await watch.until(({ events }) => events.length > 0);
     access.replacePolicy(knownPolicy("rules: [{ who: token:reader, may: read, on: web/* }]"));
-    expect(await watch.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
+    expect(await watch.end()).toMatchObject({ code: "permission_denied", reason: "RIGHT_MISSING" });
   });
 
   test("counts the calls of its quota", async () => {
@@ -198,7 +198,7 @@ describe("a server that asks nobody who calls", () => {
       for (const [verb, body] of READS) expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
       for (const [verb, body] of ACTS) {
         const { status, json } = await server.ask(`/rowlock.v1.LockService/${verb}`, posted(body("etl/a")));
-        expect([status, json.code, json.reason]).toEqual([403, "PERMISSION_DENIED", "RIGHT_MISSING"]);
+        expect([status, json.code, json.reason]).toEqual([403, "permission_denied", "RIGHT_MISSING"]);
         expect(json.message).toContain("the page only reads");
       }
       expect((await server.client.call("getLock", { name: "etl/a" })).lock?.holders).toHaveLength(1);
@@ -299,9 +299,9 @@ describe("rights", () => {
 
   test("of an open server are all or none", async () => {
     expect((await (await startPageServer()).ask("/api/rights?name=x")).json).toEqual(ALL);
-    expect((await (await startPageServer({ strangersMayAct: false })).ask("/api/rights?name=x")).json).toEqual(
-      NONE,
-    );
+    expect(
+      (await (await startPageServer({ strangersMayAct: false })).ask("/api/rights?name=x")).json,
+    ).toEqual(NONE);
   });
 
   test.each(["", "?", "?name=a&pattern=b*", "?pattern=b", "?other=x"])(

@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { refuseSecrets } from "../support/secrets.ts";
+import { withReason } from "./connect-errors.ts";
 import type { Json } from "./event-reader.ts";
 
 /** What the page's script sends with each request. */
@@ -63,12 +64,4 @@ export async function answered(answer: IncomingMessage): Promise<Answered> {
     text,
     json: isJson ? withReason(JSON.parse(text)) : null,
   };
-}
-
-/** An error of Connect with its reason and violations beside its code. */
-export function withReason(json: Json): Json {
-  const { details } = (json ?? {}) as { details?: { type: string; debug?: Record<string, unknown> }[] };
-  const of = (type: string) => details?.find((detail) => detail.type === type)?.debug;
-  const reason = of("google.rpc.ErrorInfo")?.reason;
-  return reason === undefined ? json : { ...json, reason, violations: of("google.rpc.BadRequest")?.fieldViolations };
 }

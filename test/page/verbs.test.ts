@@ -110,7 +110,12 @@ describe("failures", () => {
     const { name } = LockService.method[verb];
     const answer = await server.ask(`/rowlock.v1.LockService/${name}`, posted(body));
     const { code, reason, message, violations } = failure;
-    expect(answer.json).toEqual({ code, reason, message, violations });
+    expect(answer.json).toMatchObject({
+      code: code.toLowerCase(),
+      reason,
+      message,
+      ...(violations.length > 0 && { violations }),
+    });
     return answer.status;
   };
 
@@ -163,7 +168,7 @@ describe("failures", () => {
   ])("a body with %s is refused with what is wrong", async (_what, body, says) => {
     const server = await startPageServer();
     const answer = await server.ask("/rowlock.v1.LockService/GetLock", { ...posted({}), body });
-    expect([answer.status, answer.json.reason]).toEqual([400, "MALFORMED_MESSAGE"]);
+    expect([answer.status, answer.json.code]).toEqual([400, "invalid_argument"]);
     expect(answer.json.message).toContain(says);
   });
 });
@@ -173,8 +178,8 @@ test("each call is counted as one of the page", async () => {
   await server.call("GetLock", { name: "x" });
   await server.call("GetLock", { name: "" });
   expect(server.calls.map(({ method, code, via }) => [method, code, via])).toEqual([
-    ["GetLock", "OK", "page"],
-    ["GetLock", "INVALID_ARGUMENT", "page"],
+    ["GetLock", "OK", "http"],
+    ["GetLock", "INVALID_ARGUMENT", "http"],
   ]);
 });
 
@@ -192,7 +197,10 @@ test("a call continues the trace of whoever forwards it", async () => {
 test("each verb of the contract is at the door, but sessions", async () => {
   const server = await startPageServer();
   for (const { name } of LockService.methods) {
-    const answer = await server.ask(`/rowlock.v1.LockService/${name}`, posted({ unknown: 1 }));
-    expect([name, answer.status === 404 || answer.status === 415]).toEqual([name, name === "Session"]);
+    const { status } = await server.ask(`/rowlock.v1.LockService/${name}`, {
+      ...posted({ unknown: [] }),
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+    });
+    expect([name, status]).toEqual([name, name === "Session" ? 501 : 400]);
   }
 });
