@@ -9,9 +9,8 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Served } from "../grpc/call-frame.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError } from "./connect-error.ts";
-import type { Admit } from "./door.ts";
 import { READ_BYTES_MAX } from "./http-bounds.ts";
-import { type Arrived, answered, CallFailed, HttpCall, streamed } from "./http-call.ts";
+import { type Admit, type Arrived, answered, CallFailed, HttpCall, streamed } from "./http-call.ts";
 
 const REQUEST = createContextKey<IncomingMessage | undefined>(undefined);
 

@@ -15,7 +15,7 @@ import { connectListener } from "./connect.ts";
 import { connectError, sendError } from "./connect-error.ts";
 import { answerWithEvents, wantsEvents } from "./events.ts";
 import { READ_BYTES_MAX } from "./http-bounds.ts";
-import { answered, type CallFailed, HttpCall } from "./http-call.ts";
+import { type Admit, answered, type CallFailed, HttpCall } from "./http-call.ts";
 import { OpenRequests, type Shares } from "./open-requests.ts";
 
 export interface DoorOptions {
@@ -27,12 +27,6 @@ export interface DoorOptions {
     readonly streams: readonly [bound: "page_watches" | "http_streams", shares: Shares];
   };
 }
-
-/**
- * Takes a place for a request that is whole, so one that never ends keeps nobody out, and returns who has sent it. Throws what the call
- * then fails with.
- */
-export type Admit = (request: IncomingMessage, verb: AnyVerb) => Identity;
 
 interface Arrival {
   readonly response: ServerResponse;

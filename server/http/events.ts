@@ -8,9 +8,8 @@ import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError, errorText, sendError } from "./connect-error.ts";
-import type { Admit } from "./door.ts";
 import { READ_BYTES_MAX, SIGN_OF_LIFE_MS, UNREAD_MS_MAX } from "./http-bounds.ts";
-import { CallFailed, HttpCall, streamed } from "./http-call.ts";
+import { type Admit, CallFailed, HttpCall, streamed } from "./http-call.ts";
 
 /** Whether the client of a stream asks for events. */
 export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): boolean {

@@ -70,6 +70,12 @@ function textOf(header: string | string[] | undefined): string | undefined {
   return typeof header === "string" ? header : header?.[0];
 }
 
+/**
+ * Takes a place for a request that is whole, so one that never ends keeps nobody out, and returns who has sent it. Throws what the call
+ * then fails with.
+ */
+export type Admit = (request: IncomingMessage, verb: AnyVerb) => Identity;
+
 /** A call whose head and message are here. `identify` may throw what it then fails with. */
 export interface Arrived {
   readonly call: HttpCall;
