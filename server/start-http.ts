@@ -10,7 +10,7 @@ import type { Served } from "./grpc/call-frame.ts";
 import type { PageOptions } from "./page/page.ts";
 
 export interface HttpOptions {
-  readonly config: Pick<Config, "access" | "allowPlaintextTokens">;
+  readonly config: Pick<Config, "access" | "allowPlaintextTokens" | "httpOrigins">;
   readonly served: Served;
   /** null: the server asks nobody who calls. */
   readonly gate: Access | null;
@@ -31,7 +31,7 @@ export async function pageAt(
   const callers = await callersOf(options, metricsTokens, isLoopback(host));
   const { served } = options;
   const open = { calls: ["page_calls", PAGE_CALLS], streams: ["page_watches", PAGE_WATCHES] } as const;
-  const door = new Door({ served, callers, open });
+  const door = new Door({ served, callers, open, origins: new Set() });
   return { door, page: new Page({ ...page, callers, open: door.calls, faultLog: served.faultLog }) };
 }
 
@@ -46,7 +46,7 @@ export async function doorAlone(
   const { CALLS, CONNECTIONS, STREAMS } = await import("./http/http-bounds.ts");
   const callers = await callersOf(options, new MetricsTokens(null), true);
   const open = { calls: ["http_calls", CALLS], streams: ["http_streams", STREAMS] } as const;
-  const door = new Door({ served: options.served, callers, open });
+  const door = new Door({ served: options.served, callers, open, origins: new Set(options.config.httpOrigins) });
   const listener = new HttpListener({
     bound: "http_connections",
     connections: CONNECTIONS,

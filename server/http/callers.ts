@@ -113,13 +113,15 @@ const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
  * `asksWhoCalls`: a request needs a token, which another site does not have. Without that, its host must be an address or
- * localhost: whoever owns a name may lead it here while somebody looks at their site.
+ * localhost: whoever owns a name may lead it here while somebody looks at their site. `origins`: other sites that may call.
  */
 export function refusalOf(
   { headers }: Pick<IncomingMessage, "headers">,
   asksWhoCalls: boolean,
+  origins: ReadonlySet<string> = NO_ORIGINS,
 ): string | null {
   const { host = "", origin } = headers;
+  if (origin !== undefined && origins.has(origin)) return null;
   if (!OWN_SITES.includes(headers["sec-fetch-site"])) return "Another web site has sent this request.";
   if (origin !== undefined && !isOriginOf(host, origin))
     return `The request comes from ${origin}, and this is ${host}: a proxy in between must keep the header host.`;
@@ -130,6 +132,8 @@ export function refusalOf(
     );
   return null;
 }
+
+const NO_ORIGINS: ReadonlySet<string> = new Set();
 
 /** By the host alone: a proxy may speak TLS with the browser and not with this server. */
 function isOriginOf(host: string, origin: string): boolean {

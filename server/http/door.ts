@@ -2,7 +2,7 @@
 // and the streams as events. Who calls, who may do what, checks, errors, quotas, metrics and logs are those of any call.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, cors } from "@connectrpc/connect";
 import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
@@ -21,6 +21,8 @@ import { OpenRequests, type Shares } from "./open-requests.ts";
 export interface DoorOptions {
   readonly served: Served;
   readonly callers: Callers;
+  /** Web sites whose pages may call from a browser. */
+  readonly origins: ReadonlySet<string>;
   /** How many may be open, and how that is named. */
   readonly open: {
     readonly calls: readonly [bound: "page_calls" | "http_calls", shares: Shares];
@@ -37,6 +39,15 @@ interface Arrival {
 
 /** The status of HTTP with which Connect refuses a message that is too large. */
 const TOO_MUCH = 429;
+/** What the pages of these sites may send, and read. */
+const ALLOWED = [
+  ["vary", "origin"],
+  ["access-control-allow-methods", "POST"],
+  ["access-control-allow-headers", ["authorization", "accept", "traceparent", "tracestate", ...cors.allowedHeaders].join(", ")],
+  ["access-control-expose-headers", cors.exposedHeaders.join(", ")],
+  ["access-control-max-age", "7200"],
+] as const;
+
 const PATH = `/${LockService.typeName}/`;
 
 /** Of the protocols. What a form of another web site may send is not among them. */
@@ -78,11 +89,20 @@ export class Door {
     response: ServerResponse,
     identified: () => void,
   ): Promise<void> {
-    const { served, callers } = this.#options;
-    const why = refusalOf(request, callers.areAsked);
+    const { served, callers, origins } = this.#options;
+    const why = refusalOf(request, callers.areAsked, origins);
     if (why !== null) {
       sendError(response, new ConnectError(why, Code.PermissionDenied));
       return;
+    }
+    const { origin = "" } = request.headers;
+    if (origins.has(origin)) {
+      for (const [header, value] of ALLOWED) response.setHeader(header, value);
+      response.setHeader("access-control-allow-origin", origin);
+      if (request.method === "OPTIONS") {
+        response.writeHead(204).end();
+        return;
+      }
     }
     const verb = VERBS_BY_NAME.get(path.slice(PATH.length));
     if (!verb) {

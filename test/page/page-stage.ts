@@ -87,6 +87,7 @@ export async function startPageServer({
   const door = new Door({
     served,
     callers,
+    origins: new Set(),
     open: { calls: ["page_calls", PAGE_CALLS], streams: ["page_watches", PAGE_WATCHES] },
   });
   const page = new Page({
