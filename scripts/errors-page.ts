@@ -86,7 +86,10 @@ const OF_REFUSAL: Readonly<Record<Exclude<keyof typeof RefusalReason, "UNSPECIFI
     "yes, after a pause",
     "Come back later, or let the operator raise `ROWLOCK_QUEUE_MAX` or the lock's `waiting_max`.",
   ],
-  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit or the burst."],
+  NEVER_FITS: [
+    "no use",
+    "Ask for fewer permits, or let the operator raise the limit or the burst; where queue rules are in the way, ask for this lock alone, or let the operator unset them.",
+  ],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
   RATE: [

@@ -85,7 +85,7 @@ function wordsFor(path: string): string {
 function deniedInWords({ reason, message, metadata }: RowlockError, { tokenFile, files }: Servers): string {
   const what = tokenFile !== undefined ? `the token in ${tokenFile}` : `the certificate in ${files?.cert}`;
   const hasAny = tokenFile !== undefined || files?.cert !== undefined;
-  if (reason === "RIGHT_MISSING")
+  if (reason === "RIGHT_MISSING" && metadata.right !== undefined)
     return `The policy of the server does not give ${metadata.principal} the right "${metadata.right}" for this: ask those who write the policy.`;
   // With credentials, only the client itself misses some, and its message says why.
   if (reason === "CREDENTIALS_MISSING" && !hasAny)

@@ -43,6 +43,8 @@ export function countParser(min = 0, max = Number.MAX_SAFE_INTEGER, or = ""): (t
 
 export const parseTtl = timeParser(TTL_US_MIN / 1_000);
 export const parseDelay = timeParser(0, DELAY_US_MAX / 1_000);
+export const parseHeadStartMax = timeParser(1);
+const parseHeadStart = timeParser(0);
 export const parseAttempts = countParser(0, ATTEMPTS_MAX);
 
 export function parseWait(text: string): number | "forever" {
@@ -89,10 +91,17 @@ export function addStatus(text: string, statuses: readonly string[] = []): reado
 }
 
 /** For a flag that may be repeated. */
+/** A name that ends so is one, but hardly what was meant: then nothing would guard the lock. */
+const MEANT_HOW = /:(share|read|excl|writ|permit)[^:]*$/;
+
 function addAlso(text: string, also: readonly FurtherLock[] = []): readonly FurtherLock[] {
   if (also.length === FURTHER_LOCKS_MAX)
     throw new InvalidArgumentError(`there are more than ${FURTHER_LOCKS_MAX}: use fewer`);
   const { name, mode, permits } = writtenLock(text);
+  if (text === "--") throw new InvalidArgumentError("name a lock: the command comes after that");
+  const isPlain = mode === undefined && permits === undefined;
+  if (isPlain ? MEANT_HOW.test(name) : /:permits=\d*$/.test(name))
+    throw new InvalidArgumentError("after the name, write one of :shared, :exclusive and :permits=COUNT");
   // After a fault of the flag before, `also` is an empty text.
   if ([...also].some((other) => other.name === name))
     throw new InvalidArgumentError("this lock is named twice: name each once");
@@ -168,7 +177,11 @@ export function addLockOptions<Each extends Command>(command: Each): Each {
     addQueueOptions(command)
       .addOption(shared.conflicts(["exclusive", "permits"]))
       .addOption(new Option("--exclusive", "take it as a writer, alone").conflicts("permits"))
-      .option("--also <lock>", "a further lock, taken together with the first; may be repeated", addAlso)
+      .addOption(
+        new Option("--also <lock>", "a further lock, taken together with the first; may be repeated")
+          .argParser(addAlso)
+          .conflicts("headStart"),
+      )
       .option("-q, --quiet", "print neither the place in the queue nor that the lock was not acquired"),
   );
 }
@@ -189,7 +202,7 @@ function addQueueOptions<Each extends Command>(command: Each): Each {
     .option(
       "--head-start <time>",
       "queue as if it had come so much earlier, where the lock allows it",
-      parseDelay,
+      parseHeadStart,
     );
 }
 

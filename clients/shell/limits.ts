@@ -11,7 +11,7 @@ import type {
 } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given, parseDelay } from "./flags.ts";
+import { countParser, given, parseHeadStartMax } from "./flags.ts";
 import { behindWords, limitWords, queueRulesWords, rateWords, settingName } from "./lock-views.ts";
 import { pausedLimit, reasonOf } from "./paused-limits.ts";
 import { changedPoolLine, usedWords } from "./pools.ts";
@@ -28,7 +28,9 @@ may go at once after a pause, or as many as --burst says. A lock has no rate unl
 
 Queue rules say how many may wait, and leave limit and rate as they are: with --waiting-max 1, a request that comes while one
 waits is refused. With --newest-wins it waits, and the one that has waited longest ends as superseded: so all but the newest
-of many pushes need not be built. Unless they were set, as many wait as the server allows.
+of many pushes need not be built. With --share-by the next grant goes to the group that holds least, and with --head-start-max
+requests may be queued as if they had come earlier (rowlock run --head-start). Queue rules replace those that were set before.
+Unless they were set, as many wait as the server allows, in order of arrival.
 
 With --pattern, each name has the limit, the rate and the queue rules for itself. With --pool, all names under the pattern share them: leases
 under a pool of 50 have at most 50 permits at once, and each also needs its own name. A pool with neither is removed.
@@ -99,7 +101,7 @@ export const limit: Declare = (command, context) =>
     .option(
       "--head-start-max <time>",
       "let requests be queued as if they had come earlier, by at most so much",
-      parseDelay,
+      parseHeadStartMax,
     )
     .option("--unset-queue-rules", "delete the queue rules that were set")
     .option(

@@ -239,6 +239,8 @@ function refusedSentence(name: string, refusal: Refusal, also: string): string {
       return busySentence(name, refusal);
     case "TIMED_OUT": {
       const { limit, holders } = refusal;
+      // It may be that of another one of its locks: the server says which.
+      if (limit && also !== "") return inLocalTime(refusal.message, new Date());
       const why = limit ? `: it ${pausedWords(limit)}` : holdersWords(holders, name);
       return `"${name}"${also} did not become free in time${why}.`;
     }

@@ -70,10 +70,10 @@ export const MUTANTS: readonly Mutant[] = [
     from: '    if (fate === "waits") return;',
     to:
       '    if (fate === "waits") {\n' +
-      "      const next = queue[1];\n" +
+      "      const next = draft.queue[1];\n" +
       "      if (!next || next.members !== null || fits(lock, draft.limit.limit, head)) return;\n" +
       '      if (fateOf(draft, next) !== "ready") return;\n' +
-      "      queue.splice(1, 1);\n      queue.unshift(next);\n" +
+      "      draft.queue.splice(1, 1);\n      draft.queue.unshift(next);\n" +
       "      occupy(draft, next);\n      enter(draft, next, null);\n      continue;\n    }",
   },
   {
@@ -661,10 +661,10 @@ export const MUTANTS: readonly Mutant[] = [
     file: "levels.ts",
     from: "    if (head.members !== null && !isWholeAndReady(draft, head, fate)) return;",
     to: `    if (head.members !== null && !isWholeAndReady(draft, head, fate)) {
-      const next = queue[1];
+      const next = draft.queue[1];
       if (!next || next.members !== null || fateOf(draft, next) !== "ready") return;
-      queue.splice(1, 1);
-      queue.unshift(next);
+      draft.queue.splice(1, 1);
+      draft.queue.unshift(next);
       occupy(draft, next);
       enter(draft, next, null);
       continue;

@@ -62,7 +62,7 @@ export const policy: Declare = (command, context) => {
   check
     .argument("<file>", "the policy")
     .option("--as <principal>", "who asks, such as token:nightly or jwt:system:serviceaccount:etl:loader")
-    .option("--may <verb>", "what for, such as acquire or force-release", neededBy)
+    .option("--may <verb>", "what for, such as acquire, force-release or head_start", neededBy)
     .option("--on <name>", "on which lock");
   check.runs(POLICY_HELP, async () => {
     const [file] = check.processedArgs as [string];
@@ -106,10 +106,15 @@ function policyIn(file: string, { readFile }: CliContext): ReturnType<typeof rea
   return readPolicy(text);
 }
 
-/** What a verb needs. It may be written as `force-release`, `forceRelease` or `ForceRelease`. */
+/** Rights that an Acquire needs for more than the lock. */
+const FOR_MORE = ["supersede", "head_start"] as const;
+
+/** What a verb needs, or what an Acquire needs for more. A verb may be written as `force-release`, `forceRelease` or `ForceRelease`. */
 function neededBy(text: string): Needed {
-  const plain = text.toLowerCase().replaceAll(/[-_]/g, "");
-  const found = Object.values(ROWS).find(({ of }) => of.name.toLowerCase() === plain);
-  if (!found) throw new InvalidArgumentError(`use one of ${VERB_NAMES.join(", ")}.`);
-  return found.needs;
+  const plain = (word: string) => word.toLowerCase().replaceAll(/[-_]/g, "");
+  const found = Object.values(ROWS).find(({ of }) => plain(of.name) === plain(text));
+  if (found) return found.needs;
+  const right = FOR_MORE.find((each) => plain(each) === plain(text));
+  if (right) return { verb: "Acquire", right };
+  throw new InvalidArgumentError(`use one of ${[...VERB_NAMES, ...FOR_MORE].join(", ")}.`);
 }

@@ -19,8 +19,8 @@ export interface Lock {
   /** Queue rules set for exactly this name; null: patterns apply. */
   queueRules: QueueRules | null;
   /**
-   * By what its present waiters share it, as in QueueRules. null or empty: they are in order of arrival; empty: not all of those
-   * before them were.
+   * The order of its present waiters: by what they share it, as in QueueRules, or HEAD_STARTS. null or empty: that of arrival; empty:
+   * it was not that of all before them.
    */
   sharedBy: string | null;
   /** With head starts, what the claim that came last was given for its order: it rises with each arrival. */

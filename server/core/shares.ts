@@ -1,9 +1,11 @@
-// Fair share: the next grant of a lock goes to the group that holds the fewest permits of it now, and of several such to the one
-// that has waited longest for its turn. What a group holds is counted from its holders, so nothing drifts.
+// The orders of a queue that are not that of arrival: of both, the index of turns shows who is at the front.
 //
-// The first waiter of each group stands at the front, by its `turn`: see `turnFrom`. So the front shows each group once, and a decision
-// reads no more of it than there are groups that hold. When a group's first waiter is granted, its next one comes to the front,
-// behind all others there.
+// Fair share: the next grant of a lock goes to the group that holds the fewest permits of it now, and of several such to the one
+// that has waited longest for its turn. What a group holds is counted from its holders, so nothing drifts. The first waiter of each
+// group stands at the front, by its `turn`: see `turnFrom`. So the front shows each group once, and a decision reads no more of it than
+// there are groups that hold. When a group's first waiter is granted, its next one comes to the front, behind all others there.
+//
+// Head starts: each waiter is at the front, by the time of its arrival less its head start: see `turnOf`. The first one is next.
 
 import { QUEUE_HEAD_MAX, REORDERED_MAX, SHARE_HOLDERS_MAX } from "./bounds.ts";
 import { type Claim, inOrder } from "./claim.ts";
@@ -49,7 +51,7 @@ function turnFrom({ lastToken }: Lock, ticketNumber: bigint): bigint {
 
 /**
  * The turn of a claim that comes. With head starts it is a time, and rises with each arrival: the time of the request, less the head
- * start. Clocks that are set do not matter, and nobody who comes later than a claim's head start allows passes it.
+ * start. Clocks that are set do not matter: a waiter is passed by those alone that come within their head start after it.
  */
 function turnOf(
   lock: Lock,

@@ -172,7 +172,7 @@ describe("migrate", () => {
 
 describe("policy check", () => {
   const policy = `
-rules: [{ who: "token:*", may: use, on: "etl/*" }]
+rules: [{ who: "token:*", may: use, on: "etl/*" }, { who: token:ops, may: head_start, on: "etl/*" }]
 quotas: [{ who: token:nightly, claims: 5, records: 3 }]
 `;
   const check = (...args: string[]) => rowlock(["policy", "check", "p.yaml", ...args], {}, () => policy);
@@ -189,6 +189,17 @@ quotas: [{ who: token:nightly, claims: 5, records: 3 }]
       out: expect.stringMatching(/^no: no rule .*\nquota: none\n$/),
       err: "",
     });
+  });
+
+  test("knows what an Acquire needs for more than the lock", async () => {
+    for (const [who, code] of [
+      ["token:ops", 0],
+      ["token:other", 1],
+    ] as const)
+      expect(await check("--as", who, "--may", "head_start", "--on", "etl/a")).toMatchObject({
+        code,
+        err: "",
+      });
   });
 
   test("without a question only reads the file", async () => {

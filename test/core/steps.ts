@@ -280,6 +280,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   steps(1, "purge", { pause }),
 );
 
+const BY_ARRIVAL: QueueRules = { waitingMax: 1_000, whenFull: "refuse", shareBy: null, headStartMaxUs: 0 };
+
 const askOfOneQueue = (rules: QueueRules) =>
   fc.oneof(
     asks(12, "acquire", {
@@ -300,7 +302,13 @@ const askOfOneQueue = (rules: QueueRules) =>
     asks(1, "set_limit", {
       limit: fc.constantFrom(1, 2, 3, 5),
       rate: fc.constant(undefined),
-      queueRules: fc.constantFrom<QueueRules | null | undefined>(undefined, undefined, null, rules),
+      queueRules: fc.constantFrom<QueueRules | null | undefined>(
+        undefined,
+        undefined,
+        null,
+        rules,
+        BY_ARRIVAL,
+      ),
       expected: fc.constant(undefined),
     }),
   ) as fc.Arbitrary<Ask>;

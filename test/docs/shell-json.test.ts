@@ -31,6 +31,8 @@ async function json(...args: string[]): Promise<Record<string, unknown>[]> {
 }
 
 const fields = (object: unknown) => Object.keys(object as object).sort();
+/** The same without queue rules, which few locks have. */
+const ofLock = (row: string) => documented(row).filter((field) => field !== "queueRules");
 const without = (row: readonly string[], ...left: string[]) => row.filter((field) => !left.includes(field));
 
 test("of locks, holders and waiters", async () => {
@@ -39,7 +41,7 @@ test("of locks, holders and waiters", async () => {
   const [listed] = await json("ls");
   const [shown] = await json("show", "etl/load");
   for (const lock of [listed, shown]) {
-    expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate", "record", "pools"));
+    expect(fields(lock)).toEqual(without(ofLock("`ls`, `show`"), "rate", "record", "pools"));
     const { holders, waiters, limit } = lock as Record<string, object[]>;
     expect(fields(holders?.[0])).toEqual(documented("a holder"));
     expect(fields(waiters?.[0])).toEqual(documented("a waiter"));
@@ -91,18 +93,13 @@ test("of the history, of explanations and of usage", async () => {
 });
 
 test("of limits", async () => {
-  const ofSet = without(
-    documented("`rowlock limit NAME 3`, `pause`, `resume`"),
-    "pool",
-    "counting",
-    "noLimit",
-  );
+  const ofSet = without(ofLock("`rowlock limit NAME 3`, `pause`, `resume`"), "pool", "counting", "noLimit");
   const [set] = await json("limit", "pool", "3");
   expect(fields(set)).toEqual(without(ofSet, "pattern", "rate"));
   const [one] = await json("limit", "--pattern", "pool/*", "4");
   expect(fields(one)).toEqual(without(ofSet, "name", "rate"));
   const [pattern, name] = await json("limit");
-  const ofSetting = without(documented("`rowlock limit`"), "pool", "use", "rate");
+  const ofSetting = without(ofLock("`rowlock limit`"), "pool", "use", "rate");
   expect(fields(name)).toEqual(without(ofSetting, "pattern"));
   expect(fields(pattern)).toEqual(without(ofSetting, "name"));
   const [under] = await json("show", "pool/a");
@@ -110,21 +107,16 @@ test("of limits", async () => {
 });
 
 test("of rates and what was spent", async () => {
-  const ofSet = without(
-    documented("`rowlock limit NAME 3`, `pause`, `resume`"),
-    "pool",
-    "counting",
-    "noLimit",
-  );
+  const ofSet = without(ofLock("`rowlock limit NAME 3`, `pause`, `resume`"), "pool", "counting", "noLimit");
   const [set] = await json("limit", "api", "--rate", "500/1m");
   expect(fields(set)).toEqual(without(ofSet, "pattern"));
   const [pattern] = await json("limit", "--pattern", "api/*", "4", "--rate", "1/1s", "--burst", "2");
   expect(fields(pattern)).toEqual(without(ofSet, "name"));
   const settings = await json("limit");
   const [rateOnly] = settings.filter((each) => each.name === "api");
-  expect(fields(rateOnly)).toEqual(without(documented("`rowlock limit`"), "pool", "use", "pattern", "limit"));
+  expect(fields(rateOnly)).toEqual(without(ofLock("`rowlock limit`"), "pool", "use", "pattern", "limit"));
   const [shown] = await json("show", "api/a");
-  expect(fields(shown)).toEqual(without(documented("`ls`, `show`"), "record", "pools"));
+  expect(fields(shown)).toEqual(without(ofLock("`ls`, `show`"), "record", "pools"));
   expect(fields(shown?.rate)).toEqual(documented("`rate` of a lock"));
   const [one] = await json("limit", "api/a");
   expect(fields(one)).toEqual([...documented("`limit` of a lock"), "name", "rate"].sort());
@@ -143,16 +135,16 @@ test("of rates and what was spent", async () => {
 });
 
 test("of pools, and of who waits at one", async () => {
-  const ofSet = documented("`rowlock limit NAME 3`, `pause`, `resume`");
+  const ofSet = ofLock("`rowlock limit NAME 3`, `pause`, `resume`");
   const [set] = await json("limit", "--pool", "tree/*", "1", "--rate", "500/1m");
   expect(fields(set)).toEqual(without(ofSet, "name", "pattern", "noLimit"));
   await server.client.lease({ name: "tree/a" });
   await server.client.ticket({ name: "tree/b" });
   const [listed] = await json("limit", "--pool", "tree/*");
-  expect(fields(listed)).toEqual(without(documented("`rowlock limit`"), "name", "pattern"));
+  expect(fields(listed)).toEqual(without(ofLock("`rowlock limit`"), "name", "pattern"));
   expect(fields(listed?.use)).toEqual(documented("`use` of a pool"));
   const [shown] = await json("show", "tree/b");
-  expect(fields(shown)).toEqual(without(documented("`ls`, `show`"), "rate", "record"));
+  expect(fields(shown)).toEqual(without(ofLock("`ls`, `show`"), "rate", "record"));
   const { pools, waiters } = shown as Record<string, object[]>;
   expect(fields(pools?.[0])).toEqual(documented("a pool over a lock"));
   expect(fields(waiters?.[0])).toEqual([...documented("a waiter"), "pool"].sort());
@@ -162,6 +154,19 @@ test("of pools, and of who waits at one", async () => {
   expect(documented("a cause")).toEqual(expect.arrayContaining(["pool", "waitsHere", "ahead", "rateUntil"]));
   const [removed] = await json("limit", "--pool", "tree/*", "--unset", "--unset-rate");
   expect(fields(removed)).toEqual(without(ofSet, "name", "pattern", "rate", "counting"));
+});
+
+test("of queue rules", async () => {
+  const [set] = await json("limit", "queue", "--waiting-max", "3", "--head-start-max", "10m");
+  expect(fields(set)).toContain("queueRules");
+  await json("limit", "--pattern", "queue/*", "--share-by", "principal", "--reason", "fair");
+  const shown = await Promise.all(["queue", "queue/a"].map(async (name) => (await json("show", name))[0]));
+  const all = [...new Set(shown.flatMap((lock) => fields(lock?.queueRules)))].sort();
+  expect(all).toEqual(documented("`queueRules` of a lock"));
+  const [one] = await json("limit", "queue");
+  const settings = await json("limit");
+  for (const each of [one, ...settings.filter(({ name }) => name === "queue")])
+    expect(each?.queueRules).toMatchObject({ waitingMax: 3, whenFull: "refuse", headStartMax: 600_000 });
 });
 
 test("of leases", async () => {
@@ -183,7 +188,7 @@ test("of what a lock remembers", async () => {
   expect(fields(captured)).toEqual(documented("`acquire`, `capture`"));
   await json("release", String(captured?.leaseId), "--status", "done");
   const [lock] = await json("show", "task");
-  expect(fields(lock)).toEqual(without(documented("`ls`, `show`"), "rate", "pools"));
+  expect(fields(lock)).toEqual(without(ofLock("`ls`, `show`"), "rate", "pools"));
   const record = lock?.record as Record<string, unknown>;
   expect(fields(record)).toEqual(documented("`record`"));
   expect(fields(record.lastRun)).toEqual(documented("`lastRun`"));

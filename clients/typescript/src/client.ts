@@ -623,8 +623,12 @@ export class RowlockClient implements AsyncDisposable {
   }
 }
 
-/** Throws a RangeError if the target is no text. */
+/** Throws a RangeError if the target is no object with a text. */
 function checkTarget(target: LimitTarget): void {
+  if (typeof target !== "object" || target === null)
+    throw new RangeError(
+      `the target is ${typeof target === "string" ? JSON.stringify(target) : String(target)}: use { name: "etl" }, { pattern: "etl/*" } or { pool: "etl/*" }`,
+    );
   const { case: kind, value } = limitTargetOf(target);
   checkName(value, kind);
 }

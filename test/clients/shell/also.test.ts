@@ -56,6 +56,10 @@ describe("further locks", () => {
     [["--also", "gpu:permits=0"], /--also "gpu:permits=0": write a whole number from 1 to/],
     [["--also", "etl/*"], /this would be the name of one lock/],
     [["--also", ""], /--also "": it is empty/],
+    [["--also", "b:share"], /--also "b:share": after the name, write one of :shared/],
+    [["--also", "b:permits=2:shared"], /--also "b:permits=2:shared": after the name, write one of/],
+    [["--also", "--"], /name a lock: the command comes after that/],
+    [["--also", "b", "--head-start", "1m"], /--also.*--head-start/],
     [[..."bcdefghi"].flatMap((name) => ["--also", name]), /--also "i": there are more than 7: use fewer/],
   ])("that cannot be are told before a server is asked: %j", async (flags, words) => {
     for (const line of [

@@ -31,6 +31,7 @@ test.each<[string[], RegExp[]]>([
   [["--waiting-max", "1"], [/name the lock whose settings to change/]],
   [["dep", "--share-by", "tenant"], [/--share-by "tenant" is no group: write principal, or label:/]],
   [["dep", "--share-by", "label:"], [/is no group/]],
+  [["dep", "--head-start-max", "0"], [/--head-start-max/]],
   [
     ["dep", "--share-by", "principal", "--waiting-max", "1", "--newest-wins", "--unset-queue-rules"],
     [

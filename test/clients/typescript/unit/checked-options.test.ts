@@ -195,6 +195,7 @@ describe("calls", () => {
     ["updateRecord", ["a", { state: "x" }], { message: 'unknown option "state"; did you mean "status"?' }],
     ["deleteRecord", ["a", { version: 1 }], { message: expect.stringContaining('"version"') }],
     ["setLimit", [{ name: "a" }, 1, { why: "x" }], { message: expect.stringContaining('"why"') }],
+    ["setLimit", ["a", 1], { message: expect.stringMatching(/^the target is "a": use \{ name: "etl" \}/) }],
   ] as const)("%s(%j) rejects at once", async (call, words, error) => {
     await expect(unknown[call]?.call(rowlock, ...words)).rejects.toMatchObject(error);
   });
