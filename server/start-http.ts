@@ -46,7 +46,12 @@ export async function doorAlone(
   const { CALLS, CONNECTIONS, STREAMS } = await import("./http/http-bounds.ts");
   const callers = await callersOf(options, new MetricsTokens(null), true);
   const open = { calls: ["http_calls", CALLS], streams: ["http_streams", STREAMS] } as const;
-  const door = new Door({ served: options.served, callers, open, origins: new Set(options.config.httpOrigins) });
+  const door = new Door({
+    served: options.served,
+    callers,
+    open,
+    origins: new Set(options.config.httpOrigins),
+  });
   const listener = new HttpListener({
     bound: "http_connections",
     connections: CONNECTIONS,

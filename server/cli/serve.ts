@@ -128,7 +128,9 @@ function banner(config: Config, app: App, version: string): string {
     `Rowlock ${version}`,
     "",
     `  gRPC      ${app.grpcAddress} (${transport})`,
-    ...(app.httpAddress === null ? [] : [`  HTTP      ${config.tls ? "https" : "http"}://${app.httpAddress}`]),
+    ...(app.httpAddress === null
+      ? []
+      : [`  HTTP      ${config.tls ? "https" : "http"}://${app.httpAddress}`]),
     `  page      ${http && config.page ? `${http}/` : "off"}`,
     `  metrics   ${http ? `${http}/metrics` : "off"}`,
     `  database  ${app.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,

@@ -74,11 +74,12 @@ export function origins(most: number): Kind<readonly string[]> {
     bound: `at most ${most}`,
     read(text) {
       const written = partsOf(text);
-      if (written.length > most)
-        return new Refusal(`it has ${written.length} origins: keep at most ${most}`);
+      if (written.length > most) return new Refusal(`it has ${written.length} origins: keep at most ${most}`);
       const wrong = written.find((each) => !URL.canParse(each) || new URL(each).origin !== each);
       if (wrong === undefined) return written;
-      return new Refusal(`write "${wrong.slice(0, 50)}" as an origin, such as https://app.example, without a path`);
+      return new Refusal(
+        `write "${wrong.slice(0, 50)}" as an origin, such as https://app.example, without a path`,
+      );
     },
   };
 }

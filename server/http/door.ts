@@ -1,6 +1,7 @@
 // The door for everybody who has no gRPC: the verbs of the contract at /rowlock.v1.LockService/ by the Connect protocol and gRPC-Web,
 // and the streams as events. Who calls, who may do what, checks, errors, quotas, metrics and logs are those of any call.
 
+import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Code, ConnectError, cors } from "@connectrpc/connect";
 import { status } from "@grpc/grpc-js";
@@ -17,6 +18,7 @@ import { answerWithEvents, wantsEvents } from "./events.ts";
 import { READ_BYTES_MAX } from "./http-bounds.ts";
 import { type Admit, answered, type CallFailed, HttpCall } from "./http-call.ts";
 import { OpenRequests, type Shares } from "./open-requests.ts";
+import { endIfUnread } from "./unread.ts";
 
 export interface DoorOptions {
   readonly served: Served;
@@ -43,7 +45,10 @@ const TOO_MUCH = 429;
 const ALLOWED = [
   ["vary", "origin"],
   ["access-control-allow-methods", "POST"],
-  ["access-control-allow-headers", ["authorization", "accept", "traceparent", "tracestate", ...cors.allowedHeaders].join(", ")],
+  [
+    "access-control-allow-headers",
+    ["authorization", "accept", "traceparent", "tracestate", ...cors.allowedHeaders].join(", "),
+  ],
   ["access-control-expose-headers", cors.exposedHeaders.join(", ")],
   ["access-control-max-age", "7200"],
 ] as const;
@@ -130,12 +135,16 @@ export class Door {
     }
     // This client waits until somebody wants its body.
     if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
+    endIfUnread(response);
     if (verb.of.methodKind !== "unary" && wantsEvents(request))
       await answerWithEvents(served, verb, this.#admit, request, response);
     else {
       const startedMs = performance.now();
       response.once("finish", () => this.#countUnlessCall(verb, request, response, startedMs));
+      const closed = once(response, "close");
       this.#connect(request, response);
+      // The listener gives an answer that is over a short time to be read.
+      await closed;
     }
   }
 

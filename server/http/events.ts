@@ -8,7 +8,7 @@ import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError, errorText, sendError } from "./connect-error.ts";
-import { READ_BYTES_MAX, SIGN_OF_LIFE_MS, UNREAD_MS_MAX } from "./http-bounds.ts";
+import { READ_BYTES_MAX, SIGN_OF_LIFE_MS } from "./http-bounds.ts";
 import { type Admit, CallFailed, HttpCall, streamed } from "./http-call.ts";
 
 /** Whether the client of a stream asks for events. */
@@ -123,9 +123,7 @@ class Events {
   async #write(text: string): Promise<void> {
     if (this.#response.destroyed) return;
     this.#isWriting = true;
-    const unread = setTimeout(() => this.#response.destroy(), UNREAD_MS_MAX);
     await new Promise<void>((resolve) => this.#response.write(text, () => resolve()));
-    clearTimeout(unread);
     this.#isWriting = false;
   }
 }

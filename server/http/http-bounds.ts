@@ -19,6 +19,8 @@ export const SIGN_OF_LIFE_MS = 10_000;
 
 /** How long a client may take to read what was written last, which the server keeps until then. */
 export const UNREAD_MS_MAX = 30_000;
+/** How often that is looked at. */
+export const UNREAD_CHECK_MS = 5_000;
 
 /** On one connection at once: browsers and scrapers wait for the answer, which they may read before the server knows. */
 export const REQUESTS_AT_ONCE_MAX = 2;
