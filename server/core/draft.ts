@@ -75,8 +75,9 @@ export interface Draft {
 const EMPTY: Queue = { head: [], complete: true };
 
 /**
- * `mayHelp`: whether the commands can make the first waiter fit. `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
- * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
+ * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
+ * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets. `mayHelp`: whether the commands can
+ * make the first waiter fit.
  */
 export function openDraft(
   lock: Lock,
