@@ -14,6 +14,7 @@ import { Also, Chip, Held, LockLink, Name, Owner, Text, Trouble, useAsked, useNo
 import { PoolsOver } from "./pools.tsx";
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
+import { sharesOf } from "./shares.ts";
 import { causeWords, estimateWords } from "./wait-causes.ts";
 import {
   ageWords,
@@ -27,6 +28,9 @@ import {
   sourceWords,
   timeWords,
 } from "./words.ts";
+
+/** The groups that hold most. */
+const SHARES_SHOWN = 8;
 
 /** What somebody is about to do. */
 type Act = { kind: "limit" } | { kind: "record" } | { kind: "release"; claim: ClaimJson | null };
@@ -108,6 +112,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
 function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
   const { limit = {}, rate, queueRules, record, waiterCount: waiting = 0, pools = [] } = lock;
+  const shares = sharesOf(lock);
   const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
   return (
     <section class="panel" aria-label="State">
@@ -151,6 +156,21 @@ function Facts({ lock }: { lock: LockJson }) {
                 <span class="under">
                   “<Text text={queueRules.reason} />”
                 </span>
+              ) : null}
+            </dd>
+          </>
+        ) : null}
+        {shares.length > 0 ? (
+          <>
+            <dt>Shares</dt>
+            <dd>
+              {shares.slice(0, SHARES_SHOWN).map(({ group, heldPermits, waiting: others }) => (
+                <span class="under" key={group}>
+                  <Text text={group} /> holds {counted(heldPermits, "permit")}, {others} waiting
+                </span>
+              ))}
+              {shares.length > SHARES_SHOWN ? (
+                <span class="under dim">and {counted(shares.length - SHARES_SHOWN, "more group")}</span>
               ) : null}
             </dd>
           </>
