@@ -90,10 +90,10 @@ export function addStatus(text: string, statuses: readonly string[] = []): reado
   return [...statuses, parseStatus(text)];
 }
 
-/** For a flag that may be repeated. */
 /** A name that ends so is one, but hardly what was meant: then nothing would guard the lock. */
 const MEANT_HOW = /:(share|read|excl|writ|permit)[^:]*$/;
 
+/** For a flag that may be repeated. */
 function addAlso(text: string, also: readonly FurtherLock[] = []): readonly FurtherLock[] {
   if (also.length === FURTHER_LOCKS_MAX)
     throw new InvalidArgumentError(`there are more than ${FURTHER_LOCKS_MAX}: use fewer`);

@@ -10,11 +10,18 @@ export interface Share {
   readonly waiting: number;
 }
 
-/** Empty: its shares are not fair, or nobody is there. Those that hold most come first. */
-export function sharesOf({ queueRules, holders = [], waiters = [] }: LockJson): readonly Share[] {
+/** Says of which group a claim is; null: the lock's shares are not fair. */
+export function groupsOf({ queueRules }: LockJson): ((claim: ClaimJson) => string) | null {
   const shareBy = queueRules?.rules?.shareBy ?? "";
-  if (shareBy === "") return [];
-  const groupAt = ({ principal = "", labels = {} }: ClaimJson) => groupOf({ principal, labels }, shareBy);
+  if (shareBy === "") return null;
+  return ({ principal = "", labels = {} }) => groupOf({ principal, labels }, shareBy);
+}
+
+/** Empty: its shares are not fair, or nobody is there. Those that hold most come first. */
+export function sharesOf(lock: LockJson): readonly Share[] {
+  const { holders = [], waiters = [] } = lock;
+  const groupAt = groupsOf(lock);
+  if (!groupAt) return [];
   const held = Map.groupBy(holders, groupAt);
   const waiting = Map.groupBy(waiters, groupAt);
   return [...new Set([...held.keys(), ...waiting.keys()])]

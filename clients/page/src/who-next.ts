@@ -4,7 +4,6 @@
 import type { ClaimJson, LockJson, ModeJson, RateJson } from "#proto/rowlock/v1/lock_pb.js";
 import { SPENDS } from "../../../server/core/claim.ts";
 import { fits, neverFits } from "../../../server/core/limit.ts";
-import { groupOf } from "../../../server/core/queue-rules.ts";
 import {
   afterTaking,
   backInUs,
@@ -13,6 +12,7 @@ import {
   isAllowed,
   type Rate,
 } from "../../../server/core/rate.ts";
+import { groupsOf } from "./shares.ts";
 import { durationMs, instantMs } from "./words.ts";
 
 /** What would change. */
@@ -93,16 +93,15 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
  */
 function* inOrder(
   queue: readonly ClaimJson[],
-  { queueRules, holders = [] }: LockJson,
+  lock: LockJson,
   stays: (claim: ClaimJson) => boolean,
 ): Generator<ClaimJson> {
-  const shareBy = queueRules?.rules?.shareBy ?? "";
-  if (shareBy === "") return yield* queue;
-  const groupAt = ({ principal = "", labels = {} }: ClaimJson) => groupOf({ principal, labels }, shareBy);
+  const groupAt = groupsOf(lock);
+  if (!groupAt) return yield* queue;
   const held = new Map<string, number>();
   const take = (claim: ClaimJson) =>
     held.set(groupAt(claim), (held.get(groupAt(claim)) ?? 0) + (claim.permits ?? 1));
-  for (const holder of holders) if (stays(holder)) take(holder);
+  for (const holder of lock.holders ?? []) if (stays(holder)) take(holder);
   // By who has waited longest for its turn.
   const groups = Map.groupBy(queue, groupAt);
   while (groups.size > 0) {
