@@ -28,6 +28,7 @@ import {
   parseOneName,
   parsePrefix,
   parseWait,
+  refuseAlso,
 } from "./flags.ts";
 import { holdOf, runUnder, unused } from "./held-command.ts";
 import { jsonLine, said, shellQuoted, shown, timeWords } from "./print.ts";
@@ -129,7 +130,7 @@ interface CaptureFlags extends LeaseFlags, OutcomeFlags {
 }
 
 export const capture: Declare = (command, context) => {
-  command
+  refuseAlso(command, "a captured lock is taken alone: only run and acquire take several locks")
     .argument("<prefix>", 'what the names of the locks begin with; "" for all', parsePrefix)
     .argument("[command...]", "the command and its arguments; flags after its name are its own")
     .option(

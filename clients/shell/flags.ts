@@ -101,7 +101,9 @@ function addAlso(text: string, also: readonly FurtherLock[] = []): readonly Furt
   if (text === "--") throw new InvalidArgumentError("name a lock: the command comes after that");
   const isPlain = mode === undefined && permits === undefined;
   if (isPlain ? MEANT_HOW.test(name) : /:permits=\d*$/.test(name))
-    throw new InvalidArgumentError("after the name, write one of :shared, :exclusive and :permits=COUNT");
+    throw new InvalidArgumentError(
+      `after the name, write one of :shared, :exclusive and :permits=COUNT${isPlain ? `; for the lock of this name, "${name}:permits=1"` : ""}`,
+    );
   // After a fault of the flag before, `also` is an empty text.
   if ([...also].some((other) => other.name === name))
     throw new InvalidArgumentError("this lock is named twice: name each once");
@@ -191,6 +193,14 @@ export function addSpendOptions<Each extends Command>(command: Each): Each {
   return addClaimOptions(addQueueOptions(command))
     .option("--request-id <text>", "an id of your own: repeated with it, the command spends nothing more")
     .option("-q, --quiet", "print neither the place in the queue nor that nothing was spent");
+}
+
+/** A command that takes one lock, or tells of one, says so to whoever names several. */
+export function refuseAlso<Each extends Command>(command: Each, instead: string): Each {
+  const refuse = () => {
+    throw new InvalidArgumentError(instead);
+  };
+  return command.addOption(new Option("--also <lock>").argParser(refuse).hideHelp());
 }
 
 function addQueueOptions<Each extends Command>(command: Each): Each {

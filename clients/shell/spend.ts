@@ -3,7 +3,7 @@
 import type { Spent } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
-import { addSpendOptions, parseOneName, type SpendFlags, spendOptions } from "./flags.ts";
+import { addSpendOptions, parseOneName, refuseAlso, type SpendFlags, spendOptions } from "./flags.ts";
 import { jsonLine } from "./print.ts";
 import { takeFromRate } from "./take.ts";
 
@@ -22,7 +22,10 @@ Examples:
 
 export const spend: Declare = (command, context) => {
   command.argument("<name>", "the lock", parseOneName).option("--json", "one object");
-  addSpendOptions(command).asks(HELP, ({ json, ...flags }: SpendFlags & { json?: true }, name: string) => {
+  refuseAlso(
+    addSpendOptions(command),
+    "a spend takes of one rate: only run and acquire take several locks",
+  ).asks(HELP, ({ json, ...flags }: SpendFlags & { json?: true }, name: string) => {
     const asked = { name, quiet: flags.quiet, ...spendOptions(flags) };
     const text = (spent: Spent) => (json ? jsonLine(spent) : `${spent.token}\n`);
     return (rowlock) => takeFromRate(rowlock, asked, context, (spent) => context.out(text(spent)));

@@ -3,6 +3,7 @@
 import type { WaitTarget } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
+import { refuseAlso } from "./flags.ts";
 import { ifServed } from "./newer-verbs.ts";
 import { jsonLine, paintOf, said } from "./print.ts";
 import { explanationPage } from "./wait-causes.ts";
@@ -31,7 +32,7 @@ interface WhyFlags {
 }
 
 export const why: Declare = (command, context) =>
-  command
+  refuseAlso(command, "this tells of one lock, or of one claim: ask for each lock alone")
     .argument("<name>", "the lock, a claim such as name#12, or the id of a ticket")
     .option("--name", "the argument is the name of a lock, whatever it looks like")
     .option("--json", "one object")

@@ -116,5 +116,7 @@ function neededBy(text: string): Needed {
   if (found) return found.needs;
   const right = FOR_MORE.find((each) => plain(each) === plain(text));
   if (right) return { verb: "Acquire", right };
-  throw new InvalidArgumentError(`use one of ${[...VERB_NAMES, ...FOR_MORE].join(", ")}.`);
+  throw new InvalidArgumentError(
+    `name a call, and not a right as in a policy: one of ${[...VERB_NAMES, ...FOR_MORE].join(", ")}.`,
+  );
 }

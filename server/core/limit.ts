@@ -3,7 +3,7 @@
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
 import { type Claim, SPENDS } from "./claim.ts";
-import { isOwnName, type Lock } from "./lock.ts";
+import { type Held, isOwnName, type Lock } from "./lock.ts";
 import type { QueueRules } from "./queue-rules.ts";
 import type { Rate } from "./rate.ts";
 
@@ -144,7 +144,6 @@ export function queueRulesUnder(prefix: string, rules: readonly LimitRule[]): Ef
 }
 
 type Wanted = Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>;
-type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
 
 /**
  * Whether the request fits beside the present holders. A limit of 0 pauses every mode. A spend holds nothing, so it needs no

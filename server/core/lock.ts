@@ -71,6 +71,8 @@ export interface GuardRow extends Counters {
   readonly hasRecord: boolean;
 }
 
+export type Held = Pick<Counters, "holders" | "heldPermits" | "sharedHolders" | "exclusiveHolders">;
+
 /** Permits held, readers and writers counted as 1: for display. */
 export function totalHeld(lock: Counters): number {
   return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders - lock.enteringPermits;
@@ -83,7 +85,7 @@ export function waiterCount({ waiting, entering }: Pick<Counters, "waiting" | "e
 
 /** Counts a claim that is now held, or (-1) that is no longer held. */
 export function countHolder(
-  lock: Lock,
+  lock: Held,
   claim: Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>,
   by: 1 | -1 = 1,
 ): void {
@@ -92,6 +94,13 @@ export function countHolder(
   if (mode === "permit") lock.heldPermits += by * roomOf(claim);
   else if (mode === "shared") lock.sharedHolders += by;
   else lock.exclusiveHolders += by;
+}
+
+/** What these holders have together. */
+export function heldBy(claims: Iterable<Claim>): Held {
+  const held: Held = { holders: 0, heldPermits: 0, sharedHolders: 0, exclusiveHolders: 0 };
+  for (const claim of claims) countHolder(held, claim);
+  return held;
 }
 
 /** Counts a holder that now enters, or (-1) that no longer does. */

@@ -897,7 +897,8 @@ type Ticket struct {
 	// The pool at which it waits, as its pattern: it has its own lock, and ahead, permits_ahead and queue_length are those of the
 	// pool. Empty: it waits for its own lock, or the caller may not read all names under the pattern.
 	Pool string `protobuf:"bytes,9,opt,name=pool,proto3" json:"pool,omitempty"`
-	// Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+	// Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+	// locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
 	// of this lock. Empty for a claim for one lock, and at a pool.
 	WaitsFor      string `protobuf:"bytes,10,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1153,8 +1154,8 @@ type ClaimEnd struct {
 	RetryAfter *durationpb.Duration `protobuf:"bytes,8,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The limit now, which may have changed since; set for NEVER_FITS, and for TIMED_OUT if it is 0.
 	Limit *Limit `protobuf:"bytes,9,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-	// empty.
+	// Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+	// the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
 	LockName      string `protobuf:"bytes,10,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

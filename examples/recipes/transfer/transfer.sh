@@ -1,9 +1,11 @@
 #!/bin/sh
 # Moves money between two accounts: it takes both locks at once, and each account refuses a writer whose token is too old.
-# Usage: transfer.sh FROM TO AMOUNT, as numbers. It needs sqlite3 and jq; any other database will do, too.
+# Usage: transfer.sh FROM TO AMOUNT. It needs sqlite3 and jq; any other database will do, too.
 set -eu
 from=$1 to=$2 amount=$3
-case $from$to$amount in *[!0-9]*) exit 64 ;; esac
+# They become part of the SQL below.
+case $from$to in *[!A-Za-z0-9_-]*) echo "use letters, digits, - and _ in accounts" >&2; exit 64 ;; esac
+case $amount in *[!0-9]*) echo "the amount is not a number: $amount" >&2; exit 64 ;; esac
 
 if [ "${ROWLOCK_NAME:-}" != "account/$from" ]; then
   exec rowlock run "account/$from" --also "account/$to" \

@@ -7,7 +7,8 @@ import type { AskedFor } from "../../access/usage.ts";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
-import { type EffectiveLimit, isUnder } from "../../core/limit.ts";
+import { type EffectiveLimit, fits, isUnder } from "../../core/limit.ts";
+import { heldBy } from "../../core/lock.ts";
 import type { AcquireInput, Answer, Asker, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted, type Turn } from "../admission.ts";
@@ -140,9 +141,30 @@ async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: C
   const at = endedAt(claim, lockName);
   const lists = await Promise.all(at.map((lock) => holdersFor(engine, lock, claim.endReason, call)));
   const limited = await limitFor(engine, at, claim.endReason, call);
-  const about = limited?.lockName ?? (at.length > 1 ? lockName : (at[0] as Lock).lockName);
   const ended = shownEnd(call, claim, lockName);
-  return endedMessage(about, ended, merged(at, lists), limited && shownLimit(call, limited.limit));
+  const inTheWay =
+    at.length > 1 && claim.endReason === "timed_out"
+      ? (limited?.lockName ?? (await heldAgainst(engine, claim, lists, call)))
+      : undefined;
+  const about = inTheWay ?? limited?.lockName ?? (at.length > 1 ? lockName : (at[0] as Lock).lockName);
+  const message = endedMessage(about, ended, merged(at, lists), limited && shownLimit(call, limited.limit));
+  return inTheWay === undefined ? message : { ...message, lockName: inTheWay };
+}
+
+/** The first of several locks that the claim cannot have beside its present holders, as far as the caller sees these. */
+async function heldAgainst(
+  engine: LockEngine,
+  { members }: Claim,
+  lists: readonly (Holders | null)[],
+  call: Call,
+): Promise<string | undefined> {
+  for (const [at, member] of (members ?? []).entries()) {
+    const claims = lists[at]?.claims ?? [];
+    if (claims.length === 0) continue;
+    const { limit } = await engine.limit(member.name, call);
+    if (!fits(heldBy(claims), limit, member)) return member.name;
+  }
+  return undefined;
 }
 
 type Lock = Pick<Answer, "lockId" | "lockName">;

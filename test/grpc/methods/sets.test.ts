@@ -1,7 +1,7 @@
 // Claims for several locks through a real client, on every database: why they wait, and how they end.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { WaitCause } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, type WaitCause } from "#proto/rowlock/v1/lock_pb.js";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { named, queued, seconds, withTtl } from "../../support/test-calls.ts";
@@ -137,6 +137,28 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       await server.client.lease({ name: "no/b", permits: 2, ...by("anna") });
       const busy = await server.client.refusal({ name: "no/a", also: also("no/b"), terms: TTL });
       expect(busy).toMatchObject({ lockName: "no/b", holders: [{ lockName: "no/b", owner: "anna" }] });
+    });
+
+    test("that waited in vain is told which lock was in the way, and not one that would fit", async () => {
+      const late = (name: string, ...others: string[]) =>
+        server.client.ended({
+          ...{ name, also: also(...others), terms: TTL },
+          whenBusy: { case: "wait", value: { maxWait: { seconds: 0n, nanos: 50_000_000 } } },
+        });
+      await server.client.limit("late/roomy", 2);
+      await server.client.lease({ name: "late/roomy", ...by("beside") });
+      await server.client.lease({ name: "late/b", ...by("anna") });
+      const ended = await late("late/roomy", "late/free", "late/b");
+      expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, lockName: "late/b" });
+      expect(ended.message).toMatch(/^"late\/b": max_wait has passed/);
+      expect(ended.holders.map(({ owner }) => owner)).toEqual(["beside", "anna"]);
+      await server.client.limit("late/paused", 0, { reason: "spring clean" });
+      expect(await late("late/b", "late/paused")).toMatchObject({
+        ...{ lockName: "late/paused", limit: { permits: 0 } },
+        message: expect.stringMatching(/^"late\/paused": .* paused, .*spring clean/),
+      });
+      // Of one lock, it is the only one.
+      expect(await late("late/b")).toMatchObject({ reason: EndReason.TIMED_OUT, lockName: "" });
     });
 
     test("that asks for more than a pool has, in all, is told so", async () => {

@@ -519,7 +519,8 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
   pool: string;
 
   /**
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    *
    * @generated from field: string waits_for = 10;
@@ -602,7 +603,8 @@ export declare type TicketJson = {
   pool?: string;
 
   /**
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    *
    * @generated from field: string waits_for = 10;
@@ -849,8 +851,8 @@ export declare type ClaimEnd = Message<"rowlock.v1.ClaimEnd"> & {
   limit?: Limit | undefined;
 
   /**
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    *
    * @generated from field: string lock_name = 10;
    */
@@ -930,8 +932,8 @@ export declare type ClaimEndJson = {
   limit?: LimitJson;
 
   /**
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    *
    * @generated from field: string lock_name = 10;
    */

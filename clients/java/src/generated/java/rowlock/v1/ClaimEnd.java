@@ -452,8 +452,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object lockName_ = "";
   /**
    * <pre>
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    * </pre>
    *
    * <code>string lock_name = 10;</code>
@@ -474,8 +474,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    * </pre>
    *
    * <code>string lock_name = 10;</code>
@@ -2384,8 +2384,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object lockName_ = "";
     /**
      * <pre>
-     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-     * empty.
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+     * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
      * </pre>
      *
      * <code>string lock_name = 10;</code>
@@ -2405,8 +2405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-     * empty.
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+     * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
      * </pre>
      *
      * <code>string lock_name = 10;</code>
@@ -2427,8 +2427,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-     * empty.
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+     * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
      * </pre>
      *
      * <code>string lock_name = 10;</code>
@@ -2445,8 +2445,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-     * empty.
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+     * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
      * </pre>
      *
      * <code>string lock_name = 10;</code>
@@ -2460,8 +2460,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-     * empty.
+     * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+     * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
      * </pre>
      *
      * <code>string lock_name = 10;</code>

@@ -241,8 +241,8 @@ public interface ClaimEndOrBuilder extends
 
   /**
    * <pre>
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    * </pre>
    *
    * <code>string lock_name = 10;</code>
@@ -251,8 +251,8 @@ public interface ClaimEndOrBuilder extends
   java.lang.String getLockName();
   /**
    * <pre>
-   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. Otherwise
-   * empty.
+   * Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH; for TIMED_OUT
+   * the first that is paused, or has holders in the way now, as far as the caller may see them. Otherwise empty.
    * </pre>
    *
    * <code>string lock_name = 10;</code>

@@ -363,7 +363,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object waitsFor_ = "";
   /**
    * <pre>
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
@@ -385,7 +386,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
@@ -1911,7 +1913,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object waitsFor_ = "";
     /**
      * <pre>
-     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+     * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
      * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
@@ -1932,7 +1935,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+     * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
      * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
@@ -1954,7 +1958,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+     * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
      * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
@@ -1972,7 +1977,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+     * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
      * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *
@@ -1987,7 +1993,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+     * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+     * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
      * of this lock. Empty for a claim for one lock, and at a pool.
      * </pre>
      *

@@ -191,7 +191,8 @@ public interface TicketOrBuilder extends
 
   /**
    * <pre>
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
@@ -201,7 +202,8 @@ public interface TicketOrBuilder extends
   java.lang.String getWaitsFor();
   /**
    * <pre>
-   * Of a claim for several locks: the one at which most waiters are before it. ahead, permits_ahead, queue_length and rate_wait are
+   * Of a claim for several locks: the one at which most waiters are before it; if nobody is before it anywhere, the first of its
+   * locks, and ExplainWait tells which of them it lacks. ahead, permits_ahead, queue_length and rate_wait are
    * of this lock. Empty for a claim for one lock, and at a pool.
    * </pre>
    *
