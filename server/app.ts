@@ -328,8 +328,8 @@ async function startParts(
 }
 
 /** What an operator should know of a server that others can reach. */
-function sayWhoMayCall({ access, listen }: Config, log: Log): void {
-  if (isLoopback(listen.host)) return;
+function sayWhoMayCall({ access, listen, httpListen }: Config, log: Log): void {
+  if ([listen, httpListen].every((address) => !address || isLoopback(address.host))) return;
   if (!access) log.warn("everybody who reaches this server may do everything: see docs/security.md");
   else if (access.policy === null)
     log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");

@@ -3,14 +3,14 @@
 
 import type { Access } from "./access/access.ts";
 import { MetricsTokens } from "./access/bearer.ts";
-import { isLoopback, type ListenAddress } from "./config/addresses.ts";
+import { blockListOf, isLoopback, type ListenAddress } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { TlsMaterial } from "./config/tls-files.ts";
 import type { Served } from "./grpc/call-frame.ts";
 import type { PageOptions } from "./page/page.ts";
 
 export interface HttpOptions {
-  readonly config: Pick<Config, "access" | "allowPlaintextTokens" | "httpOrigins">;
+  readonly config: Pick<Config, "access" | "allowPlaintextTokens" | "httpOrigins" | "proxyAddresses">;
   readonly served: Served;
   /** null: the server asks nobody who calls. */
   readonly gate: Access | null;
@@ -45,17 +45,19 @@ export async function doorAlone(
   const { HttpListener } = await import("./http/listener.ts");
   const { CALLS, CONNECTIONS, STREAMS } = await import("./http/http-bounds.ts");
   const callers = await callersOf(options, new MetricsTokens(null), true);
+  const { httpOrigins, proxyAddresses } = options.config;
   const open = { calls: ["http_calls", CALLS], streams: ["http_streams", STREAMS] } as const;
   const door = new Door({
     served: options.served,
     callers,
     open,
-    origins: new Set(options.config.httpOrigins),
+    origins: new Set(httpOrigins),
   });
   const listener = new HttpListener({
     bound: "http_connections",
     connections: CONNECTIONS,
     tls,
+    proxies: proxyAddresses ? blockListOf(proxyAddresses) : undefined,
     onError,
     async answer(request, response, identified) {
       const path = (request.url ?? "").replace(/\?.*$/, "");
@@ -63,7 +65,7 @@ export async function doorAlone(
       else
         response
           .writeHead(404, { "content-type": "text/plain" })
-          .end("Not found. There is /rowlock.v1.LockService/.\n");
+          .end("Not found. There are /rowlock.v1.LockService/ and /openapi.json.\n");
     },
   });
   return { listener, bounds: () => [listener.bound, ...door.bounds] };

@@ -11,6 +11,7 @@ import type { BoundUse } from "../core/bound-use.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { messageTooLarge } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
+import { DESCRIPTION_PATH, sendDescription } from "./api-description.ts";
 import { type Callers, refusalOf } from "./callers.ts";
 import { connectListener } from "./connect.ts";
 import { connectError, sendError } from "./connect-error.ts";
@@ -84,7 +85,7 @@ export class Door {
   }
 
   has(path: string): boolean {
-    return path.startsWith(PATH);
+    return path.startsWith(PATH) || path === DESCRIPTION_PATH;
   }
 
   /** Answers a request for such a path. `identified`: to be called when the sender has proved who it is. */
@@ -94,6 +95,10 @@ export class Door {
     response: ServerResponse,
     identified: () => void,
   ): Promise<void> {
+    if (path === DESCRIPTION_PATH) {
+      await sendDescription(response);
+      return;
+    }
     const { served, callers, origins } = this.#options;
     const why = refusalOf(request, callers.areAsked, origins);
     if (why !== null) {

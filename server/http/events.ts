@@ -1,5 +1,6 @@
-// The streams of the contract as server-sent events, for curl and browsers: a message is an event with the JSON of the contract, and
-// a failure the event `end`, with the error as Connect writes it. A message is written when the client has taken the one before.
+// The streams of the contract as server-sent events, for curl and browsers, which send plain JSON (Connect has a type of its own for
+// streams): a message is an event with the JSON of the contract, and a failure the event `end`, with the error as Connect writes it.
+// A message is written when the client has taken the one before.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, fromJsonString, type Message, toJson } from "@bufbuild/protobuf";
@@ -11,9 +12,9 @@ import { connectError, errorText, sendError } from "./connect-error.ts";
 import { READ_BYTES_MAX, SIGN_OF_LIFE_MS } from "./http-bounds.ts";
 import { type Admit, CallFailed, HttpCall, streamed } from "./http-call.ts";
 
-/** Whether the client of a stream asks for events. */
+/** Whether the client of a stream gets events. */
 export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): boolean {
-  return /\btext\/event-stream\b/.test(headers.accept ?? "");
+  return /^application\/json *(;|$)/i.test(headers["content-type"] ?? "");
 }
 
 export async function answerWithEvents(

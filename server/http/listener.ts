@@ -4,11 +4,12 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, BlockList, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { ListenAddress } from "../config/addresses.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
+import { eachConnection, namedByProxy } from "../grpc/proxy-header.ts";
 import { type ConnectionBounds, Connections } from "./connections.ts";
 import * as bounds from "./http-bounds.ts";
 
@@ -18,6 +19,8 @@ export interface ListenerOptions {
   readonly connections: ConnectionBounds;
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
+  /** Whose connections begin with a header of the PROXY protocol; unset: nobody's. */
+  readonly proxies?: BlockList | undefined;
   /** `identified`: to be called when the sender has proved who it is. */
   readonly answer: (
     request: IncomingMessage,
@@ -36,6 +39,8 @@ export class HttpListener {
   readonly #connections: Connections<Socket>;
   /** By what requests have as their socket: over TLS, that is another one than the connection's. */
   readonly #connectionOf = new WeakMap<Socket, Socket>();
+  /** Of requests that are not answered, or whose answers are not written. */
+  readonly #answers = new Set<ServerResponse>();
   /** Of connections whose TLS handshake is not over, by both ends. */
   readonly #shaking = new Map<string, Socket>();
 
@@ -68,13 +73,16 @@ export class HttpListener {
     return { host: bound.address, port: bound.port };
   }
 
-  /** Ends all connections. Can be called twice, and without a start. */
+  /** Ends all connections, when what was answered has been written. Can be called twice, and without a start. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
     if (!server) return;
     const closed = Promise.withResolvers<void>();
     server.close(() => closed.resolve());
+    // What ends a call, such as this stop, has told it before; its answer is on its way.
+    await setImmediate();
+    await Promise.all(Array.from(this.#answers, written));
     for (const socket of this.#connections.keys()) socket.destroy();
     await closed.promise;
   }
@@ -83,6 +91,8 @@ export class HttpListener {
     const answer: RequestListener = (request, response) => void this.#answer(request, response);
     const tls = this.#tls && { ...ownOptions(this.#tls), handshakeTimeout: bounds.IDLE_MS_MAX };
     const server = tls ? createTlsServer({ ...TIMES, ...tls }, answer) : createServer(TIMES, answer);
+    const { proxies } = this.#options;
+    if (proxies) eachConnection(server, (socket, begin) => namedByProxy(socket, proxies, begin));
     server.on("connection", (socket: Socket) => this.#connected(socket, server));
     server.on("secureConnection", (secured: Socket) => {
       const ends = endsOf(secured);
@@ -123,7 +133,11 @@ export class HttpListener {
       return;
     }
     const requests = this.#connections.began(socket);
-    response.once("close", () => this.#connections.ended(socket));
+    this.#answers.add(response);
+    response.once("close", () => {
+      this.#answers.delete(response);
+      this.#connections.ended(socket);
+    });
     if (requests > bounds.REQUESTS_AT_ONCE_MAX) {
       socket.destroy();
       return;
@@ -155,6 +169,15 @@ const TIMES = {
   keepAliveTimeout: bounds.IDLE_MS_MAX,
   connectionsCheckingInterval: bounds.LATE_CHECK_MS,
 };
+
+/** Resolves when an answer has been written, if there is one, or after a short time. */
+function written(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (!response.writableEnded || response.writableFinished) resolve();
+  const timer = setTimeout(resolve, bounds.LINGER_MS);
+  response.once("finish", resolve).once("close", resolve);
+  return promise.finally(() => clearTimeout(timer));
+}
 
 /** Ends the connection if its client does not read the answer, or does not stop to send what was answered. */
 function endUnread(request: IncomingMessage, response: ServerResponse, socket: Socket): void {

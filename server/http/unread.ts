@@ -8,8 +8,8 @@ export function endIfUnread(response: ServerResponse): void {
   let sinceMs: number | null = null;
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    if (response.writableLength === 0) sinceMs = null;
-    else if (nowMs - (sinceMs ??= nowMs) >= UNREAD_MS_MAX) response.destroy();
+    sinceMs = response.writableLength === 0 ? null : (sinceMs ?? nowMs);
+    if (sinceMs !== null && nowMs - sinceMs >= UNREAD_MS_MAX) response.destroy();
   }, UNREAD_CHECK_MS);
   timer.unref();
   response.once("close", () => clearInterval(timer));

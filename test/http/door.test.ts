@@ -1,58 +1,28 @@
 // The door at an address of its own: web sites that may call, what is at which path, and waits that last.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MetricsTokens } from "../../server/access/bearer.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
-import { Callers } from "../../server/http/callers.ts";
-import { Door } from "../../server/http/door.ts";
-import { CALLS, CONNECTIONS, STREAMS } from "../../server/http/http-bounds.ts";
-import { HttpListener } from "../../server/http/listener.ts";
+import type { Door } from "../../server/http/door.ts";
 import { startServer, type TestServer } from "../support/harness.ts";
+import { type DoorStage, startDoor } from "./door-stage.ts";
 
 const APP = "https://app.example";
 
 let server: TestServer;
-let listener: HttpListener;
 let door: Door;
 let url: string;
-const errors: unknown[] = [];
+let post: DoorStage["post"];
+let stage: DoorStage;
 beforeAll(async () => {
   server = await startServer();
-  const { served } = server.grpc as GrpcServer;
-  door = new Door({
-    served,
-    callers: new Callers({
-      gate: null,
-      takesTokens: false,
-      allowPlaintextTokens: false,
-      metricsTokens: new MetricsTokens(null),
-      strangersMayAct: true,
-    }),
-    origins: new Set([APP]),
-    open: { calls: ["http_calls", CALLS], streams: ["http_streams", STREAMS] },
-  });
-  listener = new HttpListener({
-    bound: "http_connections",
-    connections: CONNECTIONS,
-    tls: null,
-    onError: (error) => errors.push(error),
-    answer: (request, response, identified) => door.answer(request.url ?? "", request, response, identified),
-  });
-  const { port } = await listener.start({ host: "127.0.0.1", port: 0 });
-  url = `http://127.0.0.1:${port}/rowlock.v1.LockService`;
+  stage = await startDoor(server.grpc as GrpcServer, [APP]);
+  ({ door, url, post } = stage);
 });
 afterAll(async () => {
-  await listener.stop();
+  await stage.stop();
   await server.stop();
-  expect(errors).toEqual([]);
+  expect(stage.errors).toEqual([]);
 });
-
-const post = (verb: string, body: object, headers: Record<string, string> = {}) =>
-  fetch(`${url}/${verb}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
 
 describe("a web site", () => {
   test("that the operator has named may ask and read", async () => {
@@ -96,11 +66,7 @@ test("a call that waits has its place among those that are open, until it is ans
 test("a server that stops ends streams at once, and says so", async () => {
   const { leaseId } = await server.client.lease({ name: "door/stop" });
   expect(leaseId).toBeTruthy();
-  const stream = await post(
-    "WaitInQueue",
-    { request: { name: "door/stop" } },
-    { accept: "text/event-stream" },
-  );
+  const stream = await post("WaitInQueue", { request: { name: "door/stop" } });
   const text = stream.text();
   await (server.grpc as GrpcServer).drain(1_000);
   expect(await text).toMatch(/event: end\ndata: .*SHUTTING_DOWN/);
