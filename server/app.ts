@@ -28,8 +28,8 @@ import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
 import { Activity } from "./page/activity.ts";
 import { pageFiles } from "./page/assets.ts";
-import { Page } from "./page/page.ts";
 import { startAccess } from "./start-access.ts";
+import { doorAlone, pageAt } from "./start-http.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 import { startTracing } from "./tracing/tracing.ts";
@@ -55,6 +55,8 @@ export interface AppOptions {
 export interface App {
   /** The bound address, such as `127.0.0.1:50051`. */
   readonly grpcAddress: string;
+  /** Of the door for everybody over HTTP; null: off. */
+  readonly httpAddress: string | null;
   /** null: off. */
   readonly metricsAddress: string | null;
   readonly databaseProduct: string;
@@ -219,34 +221,37 @@ async function startParts(
   metrics.observeReadiness(readiness);
 
   const metricsTokens = new MetricsTokens(config.metricsTokens);
-  const page =
+  const overHttp = { config, served: grpc.served, gate: callers?.access ?? null };
+  const pages =
     activity &&
     metricsListen &&
-    new Page({
-      served: grpc.served,
-      gate: callers?.access ?? null,
-      takesTokens: (config.access?.tokens ?? config.access?.jwt ?? null) !== null,
-      allowPlaintextTokens: config.allowPlaintextTokens,
-      metricsTokens,
-      listenHost: metricsListen.host,
-      activity,
-      readiness,
-      server: { version, database: store.product, replica: String(replica.id) },
-      files: pageFiles(),
-    });
+    (await pageAt(
+      metricsListen,
+      {
+        metricsTokens,
+        activity,
+        readiness,
+        server: { version, database: store.product, replica: String(replica.id) },
+        files: pageFiles(),
+      },
+      overHttp,
+    ));
+  const onHttpError = (error: unknown) => log.error({ err: error }, "an answer over HTTP failed");
+  const everybody = config.httpListen && (await doorAlone(tls, onHttpError, overHttp));
   const http = new MetricsHttp({
     metrics,
     readiness,
     tls: config.metricsTls ? tls : null,
     tokens: metricsTokens,
-    page,
-    onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
+    more: pages ? [pages.door, pages.page] : [],
+    onError: onHttpError,
   });
   metrics.observeBounds(() => [
     ...engine.bounds,
     ...grpc.bounds(),
     ...(metricsListen ? http.bounds : []),
-    ...(page?.bounds ?? []),
+    ...(pages?.door.bounds ?? []),
+    ...(everybody ? everybody.bounds() : []),
     ...(callers?.usage.bounds ?? []),
     memory.bound,
   ]);
@@ -257,6 +262,7 @@ async function startParts(
     tls = renewed;
     grpc.setTls(renewed);
     http.setTls(renewed);
+    if (everybody) everybody.listener.setTls(renewed);
     sender.reconnect();
     metrics.certificatesInForce(listenerEnds(renewed));
   });
@@ -275,6 +281,13 @@ async function startParts(
   const httpAddress =
     metricsListen &&
     (await http.start(metricsListen).catch(cannotListen("ROWLOCK_METRICS_LISTEN", metricsListen)));
+  if (everybody) stops.defer(() => everybody.listener.stop());
+  const everybodyAddress =
+    everybody &&
+    config.httpListen &&
+    (await everybody.listener
+      .start(config.httpListen)
+      .catch(cannotListen("ROWLOCK_HTTP_LISTEN", config.httpListen)));
   const grpcAddress = await grpc.start(listen).catch(cannotListen("ROWLOCK_LISTEN", listen));
 
   replica.port = grpcAddress.port;
@@ -308,14 +321,15 @@ async function startParts(
       return files.names;
     },
     grpcAddress: formatListenAddress(grpcAddress),
+    httpAddress: everybodyAddress && formatListenAddress(everybodyAddress),
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
   };
 }
 
 /** What an operator should know of a server that others can reach. */
-function sayWhoMayCall({ access, listen }: Config, log: Log): void {
-  if (isLoopback(listen.host)) return;
+function sayWhoMayCall({ access, listen, httpListen }: Config, log: Log): void {
+  if ([listen, httpListen].every((address) => !address || isLoopback(address.host))) return;
   if (!access) log.warn("everybody who reaches this server may do everything: see docs/security.md");
   else if (access.policy === null)
     log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");

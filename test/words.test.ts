@@ -18,7 +18,7 @@ const ONLY_IN: Readonly<Record<string, RegExp>> = {
   Change:
     /^server\/(core\/|engine\/(history|views\/|transaction\/limit-rules)|grpc\/methods\/|storage\/(rows\/kept-changes|store))/,
   // A request of the contract.
-  Call: /^server\/(core\/(command|span)|grpc\/|page\/|metrics\/)/,
+  Call: /^server\/(core\/(command|span)|grpc\/|http\/|metrics\/)/,
   // The state of a claim, a call or a capture in a queue: see WaitingCall, WaitingCapture.
   Waiting: /^server\/(engine\/subscribers\/waiting-captures|grpc\/messages\/call-error)/,
   // Who comes next.

@@ -85,9 +85,10 @@ async function runServer(command: RowlockCommand, context: CliContext): Promise<
   app = await starting;
   if (isEphemeral) context.out(addresses(app));
   else if (config.banner && !context.outIsErr) context.out(banner(config, app, context.version));
-  const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
+  const { grpcAddress: grpc, httpAddress, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
-  log.info({ version: context.version, grpc, metrics, database, product }, "serving");
+  const http = httpAddress === null ? {} : { http: httpAddress };
+  log.info({ version: context.version, grpc, ...http, metrics, database, product }, "serving");
   const signal = await stopped;
   log.info({ signal }, "stopping");
   await app.stop();
@@ -127,6 +128,9 @@ function banner(config: Config, app: App, version: string): string {
     `Rowlock ${version}`,
     "",
     `  gRPC      ${app.grpcAddress} (${transport})`,
+    ...(app.httpAddress === null
+      ? []
+      : [`  HTTP      ${config.tls ? "https" : "http"}://${app.httpAddress}`]),
     `  page      ${http && config.page ? `${http}/` : "off"}`,
     `  metrics   ${http ? `${http}/metrics` : "off"}`,
     `  database  ${app.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,

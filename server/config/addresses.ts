@@ -67,6 +67,23 @@ export function networks(most: number): Kind<readonly Network[]> {
   };
 }
 
+/** Web sites, as browsers name them: https://app.example. */
+export function origins(most: number): Kind<readonly string[]> {
+  return {
+    placeholder: "<origins>",
+    bound: `at most ${most}`,
+    read(text) {
+      const written = partsOf(text);
+      if (written.length > most) return new Refusal(`it has ${written.length} origins: keep at most ${most}`);
+      const wrong = written.find((each) => !URL.canParse(each) || new URL(each).origin !== each);
+      if (wrong === undefined) return written;
+      return new Refusal(
+        `write "${wrong.slice(0, 50)}" as an origin, such as https://app.example, without a path`,
+      );
+    },
+  };
+}
+
 function readNetwork(text: string): Network | undefined {
   const [address = "", bits, ...more] = text.split("/");
   const version = isIP(address);

@@ -5,7 +5,7 @@
 import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
 import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX, WAITING_MAX_MAX } from "../core/bounds.ts";
-import { listenAddress, networks } from "./addresses.ts";
+import { listenAddress, networks, origins } from "./addresses.ts";
 import {
   count,
   duration,
@@ -30,6 +30,7 @@ export const CLASS_OTHER = "other";
 const METRICS_CLASSES_MAX = 50;
 const HISTORY_CLASSES_MAX = 50;
 const NETWORKS_MAX = 100;
+const ORIGINS_MAX = 20;
 
 export interface Setting<Value> {
   /** Written as a person would write it; absent: what is usual for its kind. */
@@ -92,6 +93,20 @@ export const SETTINGS = {
       "The address at which other servers over the database reach this one to report grants. auto: the " +
       "port of ROWLOCK_LISTEN at its host, or, if that is 0.0.0.0 or [::], at the address from which " +
       "this server connects to the database.",
+  },
+  httpListen: {
+    default: "off",
+    kind: or("off", listenAddress),
+    about:
+      "The address for calls over HTTP: the verbs in JSON and binary by the Connect protocol and gRPC-Web, over TLS if the gRPC " +
+      "listener has it. The page's port has them, too, for whoever may use the page.",
+  },
+  httpOrigins: {
+    default: "",
+    kind: origins(ORIGINS_MAX),
+    about:
+      "Web sites whose pages may call at ROWLOCK_HTTP_LISTEN from a browser, separated by commas, such as https://app.example. Others " +
+      "are refused.",
   },
   metricsListen: {
     default: "127.0.0.1:9464",

@@ -14,7 +14,7 @@ import type { Failure } from "./messages/status.ts";
 type SpanIds = Pick<Span, "traceId" | "spanId">;
 
 /** How a call arrived. */
-export type Via = "call" | "session" | "page";
+export type Via = "call" | "session" | "http";
 
 /** Its methods must not throw. */
 export interface CallObserver {

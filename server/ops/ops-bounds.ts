@@ -12,20 +12,9 @@ export const CONNECTIONS_FEW = 8;
 /** Beyond as many connections, browsers lose theirs after each answer. */
 export const CROWDED_CONNECTIONS = 100;
 
-/** On one connection at once: browsers and scrapers wait for the answer, which they may read before the server knows. */
-export const REQUESTS_AT_ONCE_MAX = 2;
-
-/** How long a handshake of TLS, the head of a request or the pause between two requests may take. */
-export const IDLE_MS_MAX = 5_000;
-
-/** How long a whole request may take: 64 KiB arrive within that, even from a slow phone. */
-export const REQUEST_MS_MAX = 10_000;
-
-/** How often the server looks for requests that are late. */
-export const LATE_CHECK_MS = 1_000;
-
-/** How long an answered request may go on to arrive: a client that still sends its body reads the answer after that. */
-export const LINGER_MS = 1_000;
-
-/** How long a client may take to read an answer, which the server keeps until then. */
-export const READ_MS_MAX = 30_000;
+/** Of the port for operators. */
+export const CONNECTIONS = {
+  max: CONNECTIONS_MAX,
+  ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX,
+  few: CONNECTIONS_FEW,
+};

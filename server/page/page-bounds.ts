@@ -1,6 +1,6 @@
 // The bounds of the page's own work, each with its reason.
 
-import type { Shares } from "./open-pages.ts";
+import type { Shares } from "../http/open-requests.ts";
 
 /**
  * As many as people look at one server at once, and few enough that probes and scrapes keep their connections. A caller
@@ -8,15 +8,6 @@ import type { Shares } from "./open-pages.ts";
  */
 export const PAGE_WATCHES: Shares = { max: 20, ofCaller: 8, ofNetwork: 16 };
 export const PAGE_CALLS: Shares = { max: 50, ofCaller: 20, ofNetwork: 40 };
-
-/** The largest request of the contract that the page sends takes some kilobytes. */
-export const BODY_BYTES_MAX = 65_536;
-
-/** How often a watch without news shows that it lives: proxies end answers that are silent for a minute. */
-export const SIGN_OF_LIFE_MS = 10_000;
-
-/** How long a browser may take to read an answer, or a message of a watch: the server keeps what is not read. */
-export const READ_MS_MAX = 30_000;
 
 /** The activity that charts show: as far back, and in such steps, as people compare at a glance. */
 export const ACTIVITY_STEP_MS = 5_000;

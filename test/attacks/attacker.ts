@@ -7,6 +7,7 @@ import { CONNECTIONS } from "./kinds/connections.ts";
 import { FLOODS, FLOODS_OF_KNOWN } from "./kinds/floods.ts";
 import { FRAMES } from "./kinds/frames.ts";
 import { HEADERS } from "./kinds/headers.ts";
+import { HTTP } from "./kinds/http.ts";
 import { MESSAGES } from "./kinds/messages.ts";
 import { SESSIONS } from "./kinds/sessions.ts";
 import { Target } from "./target.ts";
@@ -19,6 +20,7 @@ const attack = {
   ...FLOODS_OF_KNOWN,
   ...FRAMES,
   ...HEADERS,
+  ...HTTP,
   ...MESSAGES,
   ...SESSIONS,
 }[name];

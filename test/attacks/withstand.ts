@@ -49,6 +49,8 @@ export interface Situation {
   /** How the quiet clients reach the server. */
   readonly client?: BareOptions;
   readonly attackTls?: RawTls;
+  /** Whether the address for calls over HTTP is attacked. */
+  readonly overHttp?: boolean;
   /** Of the environment of the attacker. */
   readonly attackEnv?: Readonly<Record<string, string>>;
 }
@@ -56,17 +58,22 @@ export interface Situation {
 /** Starts a server and attacks it. Ends all that it starts. */
 export async function withstand(attack: string, situation: Situation): Promise<Withstood> {
   const { seconds, args = [], env = {}, client: options = {}, attackTls, attackEnv = {} } = situation;
+  const { overHttp = false } = situation;
   await using ends = new AsyncDisposableStack();
-  const server = new RowlockProcess(serveArgs("sqlite::memory:", ...args), {
-    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
-    ...env,
-  });
+  const server = new RowlockProcess(
+    serveArgs("sqlite::memory:", ...args, ...(overHttp ? ["--http-listen", "127.0.0.1:0"] : [])),
+    {
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+      ...env,
+    },
+  );
   ends.defer(() => server.destroy());
   let isAlive = true;
   void server.exited.then(() => {
     isAlive = false;
   });
-  const { grpcAddress } = await screenOf(server);
+  const { grpcAddress, screen } = await screenOf(server);
+  const [, httpAddress] = /HTTP +https?:\/\/(\S+)/.exec(screen) ?? [];
   const address = options.tls ? grpcAddress.replace("127.0.0.1", "localhost") : grpcAddress;
   // A channel of its own each, which grpc-js would otherwise share.
   const channel = { "grpc.use_local_subchannel_pool": 1 };
@@ -86,7 +93,7 @@ export async function withstand(attack: string, situation: Situation): Promise<W
   const keeper = new Keeper(holder, held);
   const alone = await pairs(quiet, (count) => count < ALONE_PAIRS);
   const attacker = new RowlockProcess(
-    [attack, grpcAddress],
+    [attack, overHttp ? (httpAddress as string) : grpcAddress],
     { ...(attackTls && { ATTACK_TLS: JSON.stringify(attackTls) }), ...attackEnv },
     ATTACKER,
   );

@@ -67,7 +67,7 @@ async function metricsListener(
     readiness: { check: async () => (ready ? { ready } : { ready, reason: "no database" }) },
     tls,
     tokens: new MetricsTokens(["a token that probes need not know"]),
-    page: null,
+    more: [],
     onError() {},
   });
   stops.push(() => http.stop());

@@ -138,12 +138,12 @@ describe("a server with tenants", () => {
 });
 
 test.each([
-  ["the page", "/api/ListLocks", { method: "POST", body: "{}" }],
+  ["the page", "/rowlock.v1.LockService/ListLocks", { method: "POST", body: "{}" }],
   ["/metrics", "/metrics", {}],
   ["its activity", "/api/activity", {}],
 ])("%s refuses several authorization headers, too", async (_, path, asked) => {
   const { access, tokens } = knownCallers(["all"], null);
-  const isPage = path === "/api/ListLocks";
+  const isPage = path === "/rowlock.v1.LockService/ListLocks";
   const right = `Bearer ${isPage ? tokens.all : "a-token"}`;
   const server = await startPageServer(isPage ? { gate: access } : { metricsToken: "a-token" });
   const ask = async (...authorization: string[]) => {

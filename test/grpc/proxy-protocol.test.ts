@@ -1,7 +1,7 @@
 // Headers of the PROXY protocol, by their bytes.
 
 import { describe, expect, test } from "vitest";
-import { proxyHeaderOf } from "../../server/grpc/connection-door.ts";
+import { proxyHeaderOf } from "../../server/grpc/proxy-header.ts";
 
 const SIGNATURE = "0d0a0d0a000d0a515549540a";
 const v2 = (rest: string) => Buffer.from(SIGNATURE + rest, "hex");

@@ -36,7 +36,7 @@ async function serve(
     readiness,
     tls: tls ?? null,
     tokens: known,
-    page: null,
+    more: [],
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => http.stop());

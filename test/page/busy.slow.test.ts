@@ -29,7 +29,7 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
   const name = (worker: number, turn: number) => `lock/${worker}/${turn % LOCKS_OF_EACH}`;
   for (let index = 0; index < PAGE_WATCHES.max; index += 1) {
     const asked = { ...posted({ prefix: "lock/" }), from: `127.0.0.${1 + (index % 2)}` };
-    readers.push(new EventReader(await sent(port, "/api/WatchLocks", asked)));
+    readers.push(new EventReader(await sent(port, "/rowlock.v1.LockService/WatchLocks", asked)));
   }
   await Promise.all(readers.map((reader) => reader.until(({ events }) => events.length > 0)));
 
@@ -60,7 +60,7 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
     const answers = await Promise.all([
       sent(port, "/metrics", {}).then(answered),
       sent(port, "/readyz", {}).then(answered),
-      sent(port, "/api/GetLock", posted({ name: name(0, 1) })).then(answered),
+      sent(port, "/rowlock.v1.LockService/GetLock", posted({ name: name(0, 1) })).then(answered),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(answers[0]?.text).toContain('rowlock_bound_used{bound="page_watches",kind="room"} 20');

@@ -47,7 +47,7 @@ async function outcome(server: PageServer, verb: string, body: object, token?: s
     watch.leave();
     return "200";
   }
-  const { status, json } = await server.ask(`/api/${verb}`, posted(body, token));
+  const { status, json } = await server.ask(`/rowlock.v1.LockService/${verb}`, posted(body, token));
   return status === 200 ? "200" : `${status} ${json.reason}`;
 }
 
@@ -58,7 +58,7 @@ describe("a server that knows its callers", () => {
     expect(await outcome(server, verb, body("etl/a"))).toBe("401 CREDENTIALS_MISSING");
     expect(await outcome(server, verb, body("etl/a"), "nobody-has-this-token")).toBe("401 CREDENTIALS_WRONG");
     expect(await outcome(server, verb, body("etl/a"), tokens.stranger)).toBe("200");
-    const refused = await server.ask("/api/GetLock", posted({ name: "etl/a" }));
+    const refused = await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "etl/a" }));
     expect(refused.headers["www-authenticate"]).toBe('Bearer realm="rowlock"');
   });
 
@@ -91,9 +91,9 @@ describe("a server that knows its callers", () => {
     expect(names(await server.call("ListLocks", {}, tokens.all))).toEqual(["etl/a", "etl/b", "web/secret"]);
     expect(names(await server.call("ListLocks", {}, tokens.reader))).toEqual(["etl/a", "etl/b"]);
     const listed = [
-      await server.ask("/api/ListLimits", posted({}, tokens.reader)),
-      await server.ask("/api/ListClaims", posted({}, tokens.reader)),
-      await server.ask("/api/ListChanges", posted({}, tokens.reader)),
+      await server.ask("/rowlock.v1.LockService/ListLimits", posted({}, tokens.reader)),
+      await server.ask("/rowlock.v1.LockService/ListClaims", posted({}, tokens.reader)),
+      await server.ask("/rowlock.v1.LockService/ListChanges", posted({}, tokens.reader)),
     ];
     for (const { status, text } of listed) {
       expect(status).toBe(200);
@@ -113,7 +113,7 @@ describe("a server that knows its callers", () => {
     await watch.until(({ events }) => events.length > 0);
     access.replaceTokens(new Map());
     server.grpc.endLost((identity) => identity.ended(Date.now()));
-    expect(await watch.end()).toMatchObject({ code: "UNAUTHENTICATED", reason: "CREDENTIALS_WRONG" });
+    expect(await watch.end()).toMatchObject({ code: "unauthenticated", reason: "CREDENTIALS_WRONG" });
     expect(await outcome(server, "GetLock", { name: "etl/a" }, tokens.reader)).toBe("401 CREDENTIALS_WRONG");
   });
 
@@ -123,7 +123,7 @@ describe("a server that knows its callers", () => {
     const watch = await server.watch("etl/", tokens.reader);
     await watch.until(({ events }) => events.length > 0);
     access.replacePolicy(knownPolicy("rules: [{ who: token:reader, may: read, on: web/* }]"));
-    expect(await watch.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
+    expect(await watch.end()).toMatchObject({ code: "permission_denied", reason: "RIGHT_MISSING" });
   });
 
   test("counts the calls of its quota", async () => {
@@ -193,12 +193,12 @@ describe("a server that asks nobody who calls", () => {
   test.each(["0.0.0.0", "::", "10.0.0.1", "rowlock-1"])(
     "on %s, lets the page only read",
     async (listenHost) => {
-      const server = await startPageServer({ listenHost });
+      const server = await startPageServer({ strangersMayAct: isLoopback(listenHost) });
       await server.client.lease({ name: "etl/a", terms: lasting() });
       for (const [verb, body] of READS) expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
       for (const [verb, body] of ACTS) {
-        const { status, json } = await server.ask(`/api/${verb}`, posted(body("etl/a")));
-        expect([status, json.code, json.reason]).toEqual([403, "PERMISSION_DENIED", "RIGHT_MISSING"]);
+        const { status, json } = await server.ask(`/rowlock.v1.LockService/${verb}`, posted(body("etl/a")));
+        expect([status, json.code, json.reason]).toEqual([403, "permission_denied", "RIGHT_MISSING"]);
         expect(json.message).toContain("the page only reads");
       }
       expect((await server.client.call("getLock", { name: "etl/a" })).lock?.holders).toHaveLength(1);
@@ -299,9 +299,9 @@ describe("rights", () => {
 
   test("of an open server are all or none", async () => {
     expect((await (await startPageServer()).ask("/api/rights?name=x")).json).toEqual(ALL);
-    expect((await (await startPageServer({ listenHost: "::" })).ask("/api/rights?name=x")).json).toEqual(
-      NONE,
-    );
+    expect(
+      (await (await startPageServer({ strangersMayAct: false })).ask("/api/rights?name=x")).json,
+    ).toEqual(NONE);
   });
 
   test.each(["", "?", "?name=a&pattern=b*", "?pattern=b", "?other=x"])(

@@ -4,7 +4,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { CONNECTIONS_MAX, IDLE_MS_MAX, LATE_CHECK_MS } from "../../server/ops/ops-bounds.ts";
+import { IDLE_MS_MAX, LATE_CHECK_MS } from "../../server/http/http-bounds.ts";
+import { CONNECTIONS_MAX } from "../../server/ops/ops-bounds.ts";
 import { until } from "../support/harness.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { OWN, posted } from "./requests.ts";
@@ -123,7 +124,7 @@ describe.each(Object.entries(ADDRESSES))("from %s", (_from, from) => {
       const probed = await timed(() => server.ask("/readyz"));
       expect(probed.result.text).toBe("ready\n");
       tookMs.push(probed.tookMs);
-      const call = await server.ask("/api/GetLock", posted({ name: "etl/load" }, token));
+      const call = await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "etl/load" }, token));
       expect(call.status).toBe(200);
     }
     // None failed. What the code makes wait shows in each; what other work on the machine delays does not.

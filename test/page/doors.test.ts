@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { BODY_BYTES_MAX, PAGE_CALLS } from "../../server/page/page-bounds.ts";
+import { READ_BYTES_MAX } from "../../server/http/http-bounds.ts";
+import { PAGE_CALLS } from "../../server/page/page-bounds.ts";
 import { replacing, until } from "../support/harness.ts";
 import { FILES, knownCallers, startPageServer } from "./page-stage.ts";
 import { type Answered, OWN, posted } from "./requests.ts";
@@ -74,13 +75,12 @@ describe("another web site", () => {
       name,
       value.replace(PORT_HOLDER, String(server.port)),
     ]);
-    const answer = await server.ask("/api/GetLock", {
+    const answer = await server.ask("/rowlock.v1.LockService/GetLock", {
       ...GET_LOCK,
       headers: { ...GET_LOCK.headers, ...Object.fromEntries(put) },
       ...(known && { token: tokens.ops as string }),
     });
-    if (answer.status === 403)
-      expect(answer.json).toMatchObject({ code: "PERMISSION_DENIED", reason: "PAGE_REFUSED" });
+    if (answer.status === 403) expect(answer.json).toMatchObject({ code: "permission_denied" });
     return answer.status;
   }
 
@@ -97,8 +97,6 @@ describe("another web site", () => {
   });
 
   test.each<[string, Record<string, string>]>([
-    ["by a form or a simple request, which has no header of its own", { "x-rowlock-page": "" }],
-    ["with another value of that header", { "x-rowlock-page": "2" }],
     ["from its own origin", { origin: "https://evil.example" }],
     ["from another port of the same machine", { origin: "http://127.0.0.1:1" }],
     ["from a frame without an origin", { origin: "null" }],
@@ -126,7 +124,7 @@ describe("another web site", () => {
   test("gets no leave for a request of its own by asking for it first", async () => {
     const { ask } = await startPageServer();
     const headers = { origin: "https://evil.example", "access-control-request-headers": "x-rowlock-page" };
-    const preflight = await ask("/api/GetLock", {
+    const preflight = await ask("/rowlock.v1.LockService/GetLock", {
       method: "OPTIONS",
       headers: { ...headers, "x-rowlock-page": "" },
     });
@@ -137,18 +135,26 @@ describe("another web site", () => {
 
 test("what is no call is refused with what to do", async () => {
   const { ask } = await startPageServer();
-  expect(await ask("/api/GetLock")).toMatchObject({ status: 405, headers: { allow: "POST" } });
+  expect(await ask("/rowlock.v1.LockService/GetLock")).toMatchObject({
+    status: 405,
+    headers: { allow: "POST" },
+  });
   expect(await ask("/api/about", { method: "POST" })).toMatchObject({
     status: 405,
     headers: { allow: "GET" },
   });
-  expect(await ask("/api/nothing")).toMatchObject({ status: 404, json: { reason: "PAGE_REFUSED" } });
+  expect(await ask("/api/nothing")).toMatchObject({ status: 404, json: { code: "not_found" } });
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"]) {
-    const answer = await ask("/api/GetLock", { ...posted({}), headers: { "content-type": type } });
+    const answer = await ask("/rowlock.v1.LockService/GetLock", {
+      ...posted({}),
+      headers: { "content-type": type },
+    });
     expect([answer.status, answer.json.message]).toEqual([415, expect.stringContaining("application/json")]);
   }
   const named = { "content-type": "application/json; charset=utf-8" };
-  expect((await ask("/api/GetLock", { ...posted({ name: "x" }), headers: named })).status).toBe(200);
+  expect(
+    (await ask("/rowlock.v1.LockService/GetLock", { ...posted({ name: "x" }), headers: named })).status,
+  ).toBe(200);
 });
 
 describe("what is too large or too much", () => {
@@ -157,18 +163,21 @@ describe("what is too large or too much", () => {
     const spaces = (bytes: number) => `{"name":"x"${" ".repeat(bytes - '{"name":"x"}'.length)}}`;
     const ask = (bytes: number, headers = {}) => {
       const asked = posted({});
-      return server.ask("/api/GetLock", {
+      return server.ask("/rowlock.v1.LockService/GetLock", {
         ...asked,
         headers: { ...asked.headers, ...headers },
         body: spaces(bytes),
       });
     };
-    expect((await ask(BODY_BYTES_MAX)).status).toBe(200);
-    for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
-      const { status, json } = await ask(BODY_BYTES_MAX + 1, headers);
-      expect([status, json.code, json.reason]).toEqual([413, "RESOURCE_EXHAUSTED", "MESSAGE_TOO_LARGE"]);
+    expect((await ask(READ_BYTES_MAX)).status).toBe(200);
+    for (const [headers, expected] of [
+      [{}, 413],
+      [{ "transfer-encoding": "chunked" }, 429],
+    ] as const) {
+      const { status, json } = await ask(READ_BYTES_MAX + 1, headers);
+      expect([status, json.code]).toEqual([expected, "resource_exhausted"]);
     }
-    expect((await ask(20 * BODY_BYTES_MAX)).status).toBe(413);
+    expect((await ask(20 * READ_BYTES_MAX)).status).toBe(413);
     expect(server.calls.map(({ code }) => code)).toEqual(["OK", ...Array(3).fill("RESOURCE_EXHAUSTED")]);
   });
 
@@ -179,9 +188,10 @@ describe("what is too large or too much", () => {
         replacing(engine, { view: async (...asked) => await held.promise.then(() => engine.view(...asked)) }),
     });
     const { max, ofNetwork } = PAGE_CALLS;
-    const getLock = (from: string) => server.ask("/api/GetLock", { ...posted({ name: "x" }), from });
+    const getLock = (from: string) =>
+      server.ask("/rowlock.v1.LockService/GetLock", { ...posted({ name: "x" }), from });
     const asked = Array.from({ length: ofNetwork }, () => getLock("127.0.0.1"));
-    const used = () => server.page.bounds.find(({ bound }) => bound === "page_calls")?.used;
+    const used = () => server.door.bounds.find(({ bound }) => bound === "page_calls")?.used;
     await until(() => used() === ofNetwork);
     const overloaded = async (call: Promise<Answered>) => {
       const { status, json } = await call;
@@ -207,12 +217,13 @@ describe("what is too large or too much", () => {
       wrapEngine: (engine) =>
         replacing(engine, { view: async (...asked) => await held.promise.then(() => engine.view(...asked)) }),
     });
-    const getLock = (token?: string) => server.ask("/api/GetLock", posted({ name: "x" }, token));
+    const getLock = (token?: string) =>
+      server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "x" }, token));
     const asked = Array.from({ length: PAGE_CALLS.ofCaller }, () => getLock(tokens.anna));
-    await until(() => server.page.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller));
+    await until(() => server.door.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller));
     expect((await getLock(tokens.anna)).status).toBe(429);
     const ben = getLock(tokens.ben);
-    await until(() => server.page.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller + 1));
+    await until(() => server.door.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller + 1));
     held.resolve();
     for (const { status } of await Promise.all([...asked, ben])) expect(status).toBe(200);
   });
@@ -223,7 +234,7 @@ describe("what is too large or too much", () => {
     // The server asks for the body when it knows who calls.
     socket.write(headOf({ expect: "100-continue", "content-length": "100" }));
     expect(String(await once(socket, "data"))).toBe("HTTP/1.1 100 Continue\r\n\r\n");
-    expect(server.page.bounds.map(({ used }) => used)).toEqual([0, 0]);
+    expect(server.door.bounds.map(({ used }) => used)).toEqual([0, 0]);
     socket.write("{");
     socket.destroy();
     await once(socket, "close");
@@ -257,5 +268,5 @@ describe("a stranger whose body never ends", () => {
 function headOf(headers: Readonly<Record<string, string>>): string {
   const all = { ...OWN, host: "127.0.0.1", "content-type": "application/json", ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST /api/GetLock HTTP/1.1\r\n${lines.join("")}\r\n`;
+  return `POST /rowlock.v1.LockService/GetLock HTTP/1.1\r\n${lines.join("")}\r\n`;
 }

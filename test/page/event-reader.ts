@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { refuseSecrets } from "../support/secrets.ts";
+import { withReason } from "./connect-errors.ts";
 
 /** Tests compare answers as they are. */
 // biome-ignore lint/suspicious/noExplicitAny: its shape is what the tests are about
@@ -60,13 +61,13 @@ export class EventReader {
   /** The body of the event that ends the watch. */
   async end(): Promise<Json> {
     await this.ended;
-    return this.events.find(({ kind }) => kind === "end")?.data;
+    return withReason(this.events.find(({ kind }) => kind === "end")?.data);
   }
 
   /** The answer of a watch that is refused before it begins. */
   async refusal(): Promise<Json> {
     await this.ended;
-    return JSON.parse(this.#text);
+    return withReason(JSON.parse(this.#text));
   }
 
   /** Goes away. */

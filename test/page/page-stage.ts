@@ -3,12 +3,14 @@
 import { afterEach } from "vitest";
 import { MetricsTokens } from "../../server/access/bearer.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
+import { Callers, type CallersOptions } from "../../server/http/callers.ts";
+import { Door } from "../../server/http/door.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
 import { Activity } from "../../server/page/activity.ts";
 import type { Files } from "../../server/page/assets.ts";
-import { Callers, type CallersOptions } from "../../server/page/callers.ts";
 import { Page } from "../../server/page/page.ts";
+import { PAGE_CALLS, PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
 import { EventReader, type Json } from "./event-reader.ts";
 import { type Answered, type Asked, answered, posted, sent } from "./requests.ts";
@@ -23,7 +25,7 @@ export const FILES: Files = new Map([
 
 export interface PageServer extends TestServer {
   readonly port: number;
-  readonly page: Page;
+  readonly door: Door;
   /** Who uses the page. */
   readonly callers: Callers;
   readonly readiness: Readiness;
@@ -60,9 +62,9 @@ export async function startPageServer({
   grpc = {},
   wrapEngine,
   tracer,
-  ...callers
+  ...options
 }: PageServerOptions = {}): Promise<PageServer> {
-  const gate = callers.gate ?? null;
+  const gate = options.gate ?? null;
   const server = await startServer({
     grpc: { ...grpc, ...(gate && { gate }) },
     ...(wrapEngine && { wrapEngine }),
@@ -76,13 +78,22 @@ export async function startPageServer({
     takesTokens: gate !== null,
     allowPlaintextTokens: false,
     metricsTokens,
-    listenHost: "127.0.0.1",
-    ...callers,
+    strangersMayAct: true,
+    ...options,
     gate,
   };
+  const { served } = server.grpc as GrpcServer;
+  const callers = new Callers(asked);
+  const door = new Door({
+    served,
+    callers,
+    origins: new Set(),
+    open: { calls: ["page_calls", PAGE_CALLS], streams: ["page_watches", PAGE_WATCHES] },
+  });
   const page = new Page({
-    ...asked,
-    served: (server.grpc as GrpcServer).served,
+    callers,
+    open: door.calls,
+    faultLog: served.faultLog,
     activity: new Activity(),
     readiness,
     server: { version: "1.2.3", database: "SQLite 3", replica: String(server.engine.replica) },
@@ -93,7 +104,7 @@ export async function startPageServer({
     readiness,
     tls: null,
     tokens: metricsTokens,
-    page,
+    more: [door, page],
     onError: (error) => errors.push(error),
   });
   stops.push(() => http.stop());
@@ -102,20 +113,21 @@ export async function startPageServer({
   return {
     ...server,
     port,
-    page,
-    callers: new Callers(asked),
+    door,
+    callers,
     readiness,
     metricsTokens,
     errors,
     connections: () => http.bounds.reduce((sum, { used }) => sum + used, 0),
     ask,
     async call(verb, body, token) {
-      const { json } = await ask(`/api/${verb}`, posted(body, token));
+      const { json } = await ask(`/rowlock.v1.LockService/${verb}`, posted(body, token));
       return json;
     },
     async watch(prefix, token, from = "127.0.0.1") {
-      const asked = { ...posted({ prefix }, token), from };
-      const reader = new EventReader(await sent(port, "/api/WatchLocks", asked));
+      const { headers, ...rest } = posted({ prefix }, token);
+      const asked = { ...rest, headers: { ...headers, accept: "text/event-stream" }, from };
+      const reader = new EventReader(await sent(port, "/rowlock.v1.LockService/WatchLocks", asked));
       stops.push(async () => reader.leave());
       return reader;
     },

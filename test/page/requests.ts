@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { refuseSecrets } from "../support/secrets.ts";
+import { withReason } from "./connect-errors.ts";
 import type { Json } from "./event-reader.ts";
 
 /** What the page's script sends with each request. */
@@ -61,6 +62,6 @@ export async function answered(answer: IncomingMessage): Promise<Answered> {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
     text,
-    json: isJson ? JSON.parse(text) : null,
+    json: isJson ? withReason(JSON.parse(text)) : null,
   };
 }

@@ -8,7 +8,7 @@ import type { EventReader } from "./event-reader.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
-const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => bound === "page_watches")?.used;
+const watchesOf = ({ door }: PageServer) => door.bounds.find(({ bound }) => bound === "page_watches")?.used;
 
 test("a watch shows the locks, and then their changes", async () => {
   const server = await startPageServer();
@@ -35,7 +35,7 @@ describe("watches", () => {
     const watch = await asked;
     expect(watch.status).toBe(429);
     expect(await watch.refusal()).toMatchObject({
-      code: "RESOURCE_EXHAUSTED",
+      code: "resource_exhausted",
       reason: "OVERLOADED",
       message: expect.stringContaining(message),
     });
@@ -46,9 +46,9 @@ describe("watches", () => {
     const from = (at: number) => server.watch("", undefined, `127.0.1.${at + 1}`);
     const watches = await Promise.all(Array.from({ length: max }, (_, at) => from(at)));
     expect(watches.map(({ status }) => status)).toEqual(Array(max).fill(200));
-    await refused(from(max), "close one, or open that of another server");
+    await refused(from(max), "end one, or ask another server");
     // They take no room from calls, scrapes and probes.
-    expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
+    expect((await server.ask("/rowlock.v1.LockService/GetLock", posted({ name: "x" }))).status).toBe(200);
     expect((await server.ask("/readyz")).text).toBe("ready\n");
     watches[0]?.leave();
     await until(() => watchesOf(server) === max - 1);
@@ -58,7 +58,7 @@ describe("watches", () => {
   test("of one network leave room for others, and one with fewer takes a place of the one with most", async () => {
     const server = await startPageServer();
     const first = await Promise.all(Array.from({ length: ofNetwork }, () => server.watch("")));
-    await refused(server.watch(""), "from your network");
+    await refused(server.watch(""), "in your network");
     const others = Array.from({ length: max - ofNetwork }, () => server.watch("", undefined, "127.0.0.2"));
     expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200));
     expect((await server.watch("", undefined, "127.0.0.3")).status).toBe(200);
@@ -84,7 +84,7 @@ test("a watch ends when its browser goes", async () => {
   watch.leave();
   await until(() => server.openStreams() === 0 && watchesOf(server) === 0);
   expect(server.calls.map(({ method, code, via }) => [method, code, via])).toEqual([
-    ["WatchLocks", "CANCELLED", "page"],
+    ["WatchLocks", "CANCELLED", "http"],
   ]);
   expect(server.watchEvents.map(({ kind }) => kind)).toContain("watch_closed");
   expect([server.logLines, server.errors]).toEqual([[], []]);
@@ -100,7 +100,7 @@ test("a server that stops ends watches at once, says so, and takes no new ones",
   });
   await blocked.granted();
   const drained = server.grpc.drain(60_000);
-  expect(await watch.end()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+  expect(await watch.end()).toMatchObject({ code: "unavailable", reason: "SHUTTING_DOWN" });
   expect(await watch.ended).toBe(true);
   const late = await server.watch("");
   expect([late.status, (await late.refusal()).reason]).toEqual([503, "SHUTTING_DOWN"]);

@@ -34,11 +34,13 @@ beforeEach(() => {
 const portOf = ({ metricsUrl }: RunningServer) => Number(new URL(metricsUrl).port);
 
 async function call(server: RunningServer, verb: string, body: object, token?: string): Promise<Answered> {
-  return answered(await sent(portOf(server), `/api/${verb}`, posted(body, token)));
+  return answered(await sent(portOf(server), `/rowlock.v1.LockService/${verb}`, posted(body, token)));
 }
 
 async function watch(server: RunningServer, token?: string): Promise<EventReader> {
-  const reader = new EventReader(await sent(portOf(server), "/api/WatchLocks", posted({}, token)));
+  const reader = new EventReader(
+    await sent(portOf(server), "/rowlock.v1.LockService/WatchLocks", posted({}, token)),
+  );
   stage.afterwards(() => reader.leave());
   await reader.until(({ events }) => events.length > 0);
   return reader;
@@ -75,7 +77,7 @@ test("operators act under their names, everybody sees what the policy lets them,
   const { json: history } = await call(server, "ListChanges", { lockName: "etl/a" }, ops.token);
   expect(history.changes).toMatchObject([{ changedBy: "token:ops", reason: "it hangs" }]);
   const calls = (method: string, code: string) =>
-    metric(server, `rowlock_grpc_calls_total{method="${method}",via="page",code="${code}"}`);
+    metric(server, `rowlock_grpc_calls_total{method="${method}",via="http",code="${code}"}`);
   expect([await calls("ForceRelease", "OK"), await calls("ForceRelease", "PERMISSION_DENIED")]).toEqual([
     1, 1,
   ]);

@@ -58,7 +58,7 @@ function withId(text = "", id = ""): string {
   return text.replace(/PASTE-THE-[A-Z-]+/, id);
 }
 
-const idIn = (screen: string, field: string) => new RegExp(`"${field}": "([^"]+)"`).exec(screen)?.[1];
+const idIn = (screen: string, field: string) => new RegExp(`"${field}":"([^"]+)"`).exec(screen)?.[1];
 
 describe("docs/tour.md", () => {
   test.skipIf(!HAS_PTY)(
@@ -142,31 +142,32 @@ describe("docs/tour.md", () => {
     ];
     expect(others).toEqual([]);
     const sqlite = await stage.database(freshSqlite);
-    const { grpc, metrics } = await serving("npm start", { ROWLOCK_DATABASE_URL: sqlite });
+    const { metrics } = await serving("npm start", { ROWLOCK_DATABASE_URL: sqlite });
     const second = terminal();
     const third = terminal();
-    for (const shell of [second, third]) await shell.run(at(grpc, "127.0.0.1:50051", define));
+    for (const shell of [second, third]) await shell.run(at(metrics, "127.0.0.1:9464", define));
 
     const [anna, ben] = acquire.split("\n") as [string, string];
     const lease = await second.run(anna);
     for (const field of ["leaseId", "fencingToken", "ttl"]) expect(lease).toContain(`"${field}"`);
     const refused = await second.run(ben);
     expect(refused).toContain("REFUSAL_REASON_BUSY");
-    expect(refused).toContain('"owner": "anna"');
+    expect(refused).toContain('"owner":"anna"');
     expect(refused).toContain('"retryAfter"');
 
     const waiting = third.start(wait);
-    const [position, ticketId] = await third.shows(/"position": \{[\s\S]*"ticketId": "([^"]+)"[\s\S]*?\}/);
-    expect(position).toMatch(/"ahead": 0\b/);
-    expect(await second.run(withId(release, idIn(lease, "leaseId")))).toContain('"released": true');
-    const [granted] = await third.shows(/"granted": \{[\s\S]*?\}\n\}/);
+    const [position, ticketId] = await third.shows(/"position":\{.*"ticketId":"([^"]+)".*\}/);
+    expect(position).toMatch(/"queueLength":1\b/);
+    expect(position).not.toContain("ahead");
+    expect(await second.run(withId(release, idIn(lease, "leaseId")))).toContain('"released":true');
+    const [granted] = await third.shows(/"granted":\{.*\}/);
     await waiting.done;
     expect(idIn(granted, "leaseId")).toBe(ticketId);
-    expect(granted).toContain('"provisional": true');
-    expect(await third.run(withId(renew, ticketId))).toMatch(/"ttl": "(600|5\d\d\.\d+)s"/);
+    expect(granted).toContain('"provisional":true');
+    expect(await third.run(withId(renew, ticketId))).toMatch(/"ttl":"(600|5\d\d\.\d+)s"/);
 
     const set = await second.run(limit);
-    expect(set).toMatch(/"limit": 2\b/);
+    expect(set).toMatch(/"limit":2\b/);
     expect(idIn(set, "version")).toMatch(/^\d+$/);
 
     const [getLock, listLocks, listLimits, scrape, letGo] = look.split("\n") as [
@@ -178,15 +179,15 @@ describe("docs/tour.md", () => {
     ];
     for (const command of [getLock, listLocks]) {
       const shown = await second.run(command);
-      expect(shown).toContain('"holderCount": 1');
-      expect(shown).toContain('"owner": "ben"');
+      expect(shown).toContain('"holderCount":1');
+      expect(shown).toContain('"owner":"ben"');
       expect(shown).toContain('"grantedAt"');
       expect(shown).not.toContain(ticketId);
     }
-    expect(await second.run(listLimits)).toContain('"reason": "two books today"');
+    expect(await second.run(listLimits)).toContain('"reason":"two books today"');
     expect(await second.run(at(metrics, "127.0.0.1:9464", scrape))).toMatch(/outcome="granted"\} 1\n/);
     const ended = await second.run(letGo);
-    expect(ended).toMatch(/"ended": \[[\s\S]*"owner": "ben"[\s\S]*"remaining": 0\b/);
+    expect(ended).toMatch(/"ended":\[.*"owner":"ben"/);
     expect(ended).not.toContain(ticketId);
     expect(await second.run(listLocks)).not.toContain('"holderCount"');
   });

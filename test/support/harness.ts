@@ -24,12 +24,12 @@ import { wrapped } from "./wrapped-store.ts";
 
 export { until } from "./until.ts";
 
-/** The class of the clients that servers come with. */
-let Client: typeof TestCalls = TestCalls;
+/** Makes the clients that servers come with. */
+let clientOf = (address: string, _grpc: GrpcServer) => new TestCalls(address);
 
-/** From now on, servers of this process come with clients of this class, whose calls use another transport. */
-export function useClients(kind: typeof TestCalls): void {
-  Client = kind;
+/** From now on, servers of this process come with such clients, whose calls use another transport. */
+export function useClients(make: typeof clientOf): void {
+  clientOf = make;
 }
 
 export interface StartOptions {
@@ -126,7 +126,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   );
   const { host, port } = await grpc.start({ host: "127.0.0.1", port: options.port ?? 0 });
   const address = `${host}:${port}`;
-  const client = new Client(address);
+  const client = clientOf(address, grpc);
   return {
     url,
     address,

@@ -57,25 +57,34 @@ export class CallError extends Error {
   readonly reason: string;
 
   constructor(status: number, body: ErrorBody) {
-    const faults = (body.violations ?? []).map(({ field, description }) => `${field}: ${description}`);
+    const of = (type: string) => body.details?.find((detail) => detail.type === type)?.debug;
+    const violations = of("google.rpc.BadRequest")?.fieldViolations ?? [];
+    const faults = violations.map(({ field, description }) => `${field}: ${description}`);
     // The message of a bad request is its first fault.
     const words = faults.length > 0 ? `${faults.join("; ")}.` : body.message;
     super(words ?? `The server answered with the status ${status}.`);
     this.status = status;
-    this.reason = body.reason ?? body.code ?? "";
+    this.reason = of("google.rpc.ErrorInfo")?.reason ?? body.code ?? "";
   }
 }
 
+/** An error as the Connect protocol writes it. */
 interface ErrorBody {
   readonly code?: string;
-  readonly reason?: string;
   readonly message?: string;
-  readonly violations?: readonly { readonly field: string; readonly description: string }[];
+  readonly details?: readonly { readonly type?: string; readonly debug?: Debug }[];
+}
+
+interface Debug {
+  readonly reason?: string;
+  readonly fieldViolations?: readonly { readonly field?: string; readonly description?: string }[];
 }
 
 const CALL_MS_MAX = 15_000;
 /** The server sends something every 10 s. */
 const SILENCE_MS_MAX = 25_000;
+/** Where the verbs of the contract are, by the Connect protocol; a watch as server-sent events. */
+const VERBS = "rowlock.v1.LockService/";
 const TOKEN_KEY = "rowlock-token";
 
 /** The token, until the tab is closed or somebody signs out. */
@@ -90,21 +99,21 @@ export async function call<Verb extends keyof Verbs>(
   verb: Verb,
   request: Verbs[Verb][0],
 ): Promise<Verbs[Verb][1]> {
-  const response = await ask(verb, AbortSignal.timeout(CALL_MS_MAX), JSON.stringify(request));
+  const response = await ask(VERBS + verb, AbortSignal.timeout(CALL_MS_MAX), JSON.stringify(request));
   return (await response.json()) as Verbs[Verb][1];
 }
 
 export async function getAbout(patienceMs: number): Promise<About> {
-  return (await (await ask("about", AbortSignal.timeout(patienceMs))).json()) as About;
+  return (await (await ask("api/about", AbortSignal.timeout(patienceMs))).json()) as About;
 }
 
 export async function getActivity(): Promise<Activity> {
-  return (await (await ask("activity", AbortSignal.timeout(CALL_MS_MAX))).json()) as Activity;
+  return (await (await ask("api/activity", AbortSignal.timeout(CALL_MS_MAX))).json()) as Activity;
 }
 
 export async function getRights(of: { name: string } | { pattern: string }): Promise<Rights> {
   const query = new URLSearchParams(of);
-  return (await (await ask(`rights?${query}`, AbortSignal.timeout(CALL_MS_MAX))).json()) as Rights;
+  return (await (await ask(`api/rights?${query}`, AbortSignal.timeout(CALL_MS_MAX))).json()) as Rights;
 }
 
 /** Follows the locks under a prefix, until the signal aborts. Rejects when the stream ends before that. */
@@ -121,7 +130,7 @@ export async function watchLocks(
   };
   try {
     const either = AbortSignal.any([signal, silence.signal]);
-    const { body } = await ask("WatchLocks", either, JSON.stringify({ prefix }));
+    const { body } = await ask(`${VERBS}WatchLocks`, either, JSON.stringify({ prefix }));
     await readEvents(
       body as ReadableStream<Uint8Array<ArrayBuffer>>,
       ({ event, data }) => {
@@ -137,12 +146,14 @@ export async function watchLocks(
   }
 }
 
-async function ask(what: string, signal: AbortSignal, body?: string): Promise<Response> {
-  const response = await fetch(`api/${what}`, {
+async function ask(path: string, signal: AbortSignal, body?: string): Promise<Response> {
+  const response = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
     headers: {
       "x-rowlock-page": "1",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(body === undefined
+        ? {}
+        : { "content-type": "application/json", accept: "application/json, text/event-stream" }),
       ...(token.value === null ? {} : { authorization: `Bearer ${token.value}` }),
     },
     signal,

@@ -182,17 +182,19 @@ export const serverIsFull = (what: "waits" | "sessions") =>
     `This server has no room for more ${what}: try again later, or use another server.`,
   );
 
-/** `what`: of pages at this server; `whose`: what has as many as it may have. */
-export function tooManyOfPages(
-  what: "watches" | "calls",
-  whose: "max" | "ofCaller" | "ofNetwork",
-): CallError {
+/** Requests over HTTP that are open: of pages, and of all others; calls, and streams. */
+export type BoundOfRequests = "page_calls" | "page_watches" | "http_calls" | "http_streams";
+
+/** `whose`: what has as many as it may have. */
+export function tooManyRequests(bound: BoundOfRequests, whose: "max" | "ofCaller" | "ofNetwork"): CallError {
+  const what = bound.replace("page_", "").replace("http_", "");
+  const whoseAre = bound.startsWith("page_") ? "pages" : "clients over HTTP";
   const sentence = {
-    max: `The pages that are open at this server have as many ${what} as it takes: close one, or open that of another server.`,
-    ofCaller: `Your pages at this server have as many ${what} as one caller may have: close one.`,
-    ofNetwork: `The pages that are open from your network have as many ${what} as one network may have: close one.`,
+    max: `The ${whoseAre} of this server have as many open ${what} as it takes: end one, or ask another server.`,
+    ofCaller: `Your ${whoseAre} at this server have as many open ${what} as one caller may have: end one.`,
+    ofNetwork: `The ${whoseAre} in your network have as many open ${what} as one network may have: end one.`,
   };
-  return overloaded(`page_${what}`, sentence[whose]);
+  return overloaded(bound, sentence[whose]);
 }
 
 /** A call counts as a wait until its request is there. */

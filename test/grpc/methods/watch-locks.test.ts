@@ -127,18 +127,6 @@ describe("a watch", () => {
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
     expect(violationsIn(failure)).toEqual({ prefix: expect.stringContaining("256 bytes") });
   });
-
-  test("counts as an open wait", async () => {
-    const server = await start({ grpc: { streamsMax: 1, sessionWaitsMax: 1 } });
-    const { client } = server;
-    const watched = client.watch("");
-    await watched.complete();
-    const failure = await client.watch("").failure();
-    expect(failure).toMatchObject({ code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" });
-    expect(["waits_on_connection", "session_waits"]).toContain(failure.metadata.bound);
-    await client.lease({ name: "a" });
-    await watched.shows("a");
-  });
 });
 
 test("a watch ends with the server, and says so", async () => {

@@ -1,10 +1,10 @@
 // Which connection to the port for operators goes when there are too many.
 
 import { describe, expect, test } from "vitest";
-import { Connections } from "../../server/ops/connections.ts";
+import { Connections } from "../../server/http/connections.ts";
 
 /** Small numbers of the same shape: 8 in all, 4 from one network, and networks with 2 are equals. */
-const open = () => new Connections<string>({ max: 8, ofNetworkMax: 4, few: 2 });
+const open = () => new Connections<string>("ops_connections", { max: 8, ofNetworkMax: 4, few: 2 });
 
 /** Enters so many from each network, such as `a0` from network a, and returns who had to go. */
 function entered(connections: Connections<string>, counts: Readonly<Record<string, number>>) {

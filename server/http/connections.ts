@@ -1,4 +1,4 @@
-// Who keeps a connection to the port for operators when there are too many. A new connection always gets in, so that a
+// Who keeps a connection to a listener when there are too many. A new connection always gets in, so that a
 // probe always does, and another one goes for it. Only decides: the listener opens and closes. Knows no time: the order
 // of what happened is enough.
 
@@ -25,11 +25,13 @@ interface Entry {
 }
 
 export class Connections<Key> {
+  readonly #name: BoundUse["bound"];
   readonly #bounds: ConnectionBounds;
   readonly #open = new Map<Key, Entry>();
   #turns = 0;
 
-  constructor(bounds: ConnectionBounds) {
+  constructor(name: BoundUse["bound"], bounds: ConnectionBounds) {
+    this.#name = name;
     this.#bounds = bounds;
   }
 
@@ -38,7 +40,7 @@ export class Connections<Key> {
   }
 
   get bound(): BoundUse {
-    return { bound: "ops_connections", kind: "room", used: this.#open.size, max: this.#bounds.max };
+    return { bound: this.#name, kind: "room", used: this.#open.size, max: this.#bounds.max };
   }
 
   keys(): Iterable<Key> {

@@ -1,11 +1,11 @@
-// Counts what pages have open at this server: of all, of each caller and from each network, so that nobody takes the room
-// of the others. Whoever takes a place has been identified before, if the server asks who calls.
+// Counts the requests that are open at a listener for HTTP: of all, of each caller and from each network, so that nobody takes the
+// room of the others. Whoever takes a place has been identified before, if the server asks who calls.
 
 import type { ServerResponse } from "node:http";
 import type { Identity } from "../access/access.ts";
 import { networkOf } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
-import { tooManyOfPages } from "../grpc/messages/call-error.ts";
+import { type BoundOfRequests, tooManyRequests } from "../grpc/messages/call-error.ts";
 
 export interface Shares {
   readonly max: number;
@@ -20,36 +20,36 @@ interface Entry {
   readonly response: ServerResponse;
 }
 
-export class OpenPages {
-  readonly #what: "watches" | "calls";
+export class OpenRequests {
+  readonly #bound: BoundOfRequests;
   readonly #shares: Shares;
   readonly #mayEnd: (response: ServerResponse) => boolean;
   /** The oldest comes first. */
   readonly #entries = new Set<Entry>();
 
   /** `mayEnd`: whether a request may be ended for that of another caller. */
-  constructor(what: "watches" | "calls", shares: Shares, mayEnd: (response: ServerResponse) => boolean) {
-    this.#what = what;
+  constructor(bound: BoundOfRequests, shares: Shares, mayEnd: (response: ServerResponse) => boolean) {
+    this.#bound = bound;
     this.#shares = shares;
     this.#mayEnd = mayEnd;
   }
 
   get bound(): BoundUse {
-    return { bound: `page_${this.#what}`, kind: "room", used: this.#entries.size, max: this.#shares.max };
+    return { bound: this.#bound, kind: "room", used: this.#entries.size, max: this.#shares.max };
   }
 
   /**
-   * Counts a request until it is answered or its browser has gone. Throws a CallError if there is no room for it. If all
-   * pages have no room, the caller with the most gives one of its places to a caller with fewer.
+   * Counts a request until it is answered or its browser has gone. Throws a CallError if there is no room for it. If there
+   * is no room at all, the caller with the most gives one of its places to a caller with fewer.
    */
   enter({ principal: caller }: Pick<Identity, "principal">, response: ServerResponse): void {
     const entry = { caller, network: networkOf(response.socket?.remoteAddress ?? ""), response };
     const { max, ofCaller, ofNetwork } = this.#shares;
     if (caller !== "" && this.#count((other) => other.caller === caller) >= ofCaller)
-      throw tooManyOfPages(this.#what, "ofCaller");
+      throw tooManyRequests(this.#bound, "ofCaller");
     if (this.#count(({ network }) => network === entry.network) >= ofNetwork)
-      throw tooManyOfPages(this.#what, "ofNetwork");
-    if (this.#entries.size >= max && !this.#endedFor(entry)) throw tooManyOfPages(this.#what, "max");
+      throw tooManyRequests(this.#bound, "ofNetwork");
+    if (this.#entries.size >= max && !this.#endedFor(entry)) throw tooManyRequests(this.#bound, "max");
     this.#entries.add(entry);
     response.once("close", () => this.#entries.delete(entry));
   }

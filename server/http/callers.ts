@@ -1,7 +1,7 @@
-// Who uses the page, and what for: the gate of gRPC decides if there is one. A server that asks nobody who calls shows
-// everything to whoever opens the page, or to whoever has a token for the metrics if these need one; it takes changes
-// only if other machines cannot reach the page. Refuses what another web site may have sent by the browser of somebody who
-// can reach this server: browsers send own headers to another site only if that site allows it, and this server never does.
+// Who calls over HTTP, and what for: the gate of gRPC decides if there is one. A server that asks nobody who calls shows everything at
+// the port for operators to whoever reaches it, or to whoever has a token for the metrics if these need one; it takes changes
+// there only if other machines cannot reach it. Refuses what another web site may have sent by the browser of somebody who can
+// reach this server.
 
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
@@ -17,6 +17,7 @@ import type { MetricsTokens } from "../access/bearer.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Right } from "../access/rights.ts";
 import { isLoopback } from "../config/addresses.ts";
+import { peerHost } from "./http-call.ts";
 
 export interface CallersOptions {
   /** null: the server asks nobody who calls. */
@@ -26,8 +27,8 @@ export interface CallersOptions {
   /** Whether tokens may cross the network without TLS. */
   readonly allowPlaintextTokens: boolean;
   readonly metricsTokens: MetricsTokens;
-  /** Where the page is served. */
-  readonly listenHost: string;
+  /** Whether strangers may do everything where the server asks nobody who calls. Else they may read. */
+  readonly strangersMayAct: boolean;
 }
 
 const NO_TOKENS =
@@ -75,7 +76,7 @@ export class Callers {
 
   /** Why nobody with this identity may change anything; null: there are locks on which they may. */
   whyNotAct({ principal, allowed }: Identity): string | null {
-    if (!this.#options.gate) return this.#openMayAct ? null : READS_ONLY;
+    if (!this.#options.gate) return this.#options.strangersMayAct ? null : READS_ONLY;
     const may = ACTS.some((verb) => allowed.within({ verb, right: "operate" }, "") !== null);
     return may ? null : `The policy of this server gives ${principal} no right to change anything.`;
   }
@@ -88,14 +89,11 @@ export class Callers {
     if (authorization === undefined && !isKnown())
       throw credentialsMissing("sign in with a token of ROWLOCK_METRICS_TOKEN_FILE");
     if (!isKnown()) throw credentialsWrong("the server does not know the token");
-    if (right !== "read" && !this.#openMayAct) throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
+    if (right !== "read" && !this.#options.strangersMayAct)
+      throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
     if (!metricsTokens.areAsked) return NOBODY;
     const ended = () => (isKnown() ? null : credentialsWrong("they are not in force any more"));
     return { principal: "", allowed: EVERYTHING, quota: {}, labels: null, ended };
-  }
-
-  get #openMayAct(): boolean {
-    return isLoopback(this.#options.listenHost);
   }
 
   #mayNotSignIn({ socket }: Request): string | null {
@@ -110,36 +108,32 @@ export class Callers {
 /** What the page can do beside reading. */
 const ACTS = ["ForceRelease", "SetLimit", "UpdateRecord"] as const;
 
-/** Without the prefix that IPv4 addresses have at a listener for both. */
-export function peerHost({ remoteAddress = "" }: Pick<IncomingMessage["socket"], "remoteAddress">): string {
-  return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/, "");
-}
-
-/** The page's script sends it with each request. */
-const OWN_HEADER = "x-rowlock-page";
 /** What browsers say of requests by the page itself; older browsers and other programs say nothing. */
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
  * `asksWhoCalls`: a request needs a token, which another site does not have. Without that, its host must be an address or
- * localhost: whoever owns a name may lead it here while somebody looks at their site.
+ * localhost: whoever owns a name may lead it here while somebody looks at their site. `origins`: other sites that may call.
  */
 export function refusalOf(
   { headers }: Pick<IncomingMessage, "headers">,
   asksWhoCalls: boolean,
+  origins: ReadonlySet<string> = NO_ORIGINS,
 ): string | null {
   const { host = "", origin } = headers;
-  if (headers[OWN_HEADER] !== "1") return `Send the header ${OWN_HEADER}: 1, as the page does.`;
+  if (origin !== undefined && origins.has(origin)) return null;
   if (!OWN_SITES.includes(headers["sec-fetch-site"])) return "Another web site has sent this request.";
   if (origin !== undefined && !isOriginOf(host, origin))
     return `The request comes from ${origin}, and this is ${host}: a proxy in between must keep the header host.`;
   if (!asksWhoCalls && !isPlainHost(host))
     return (
-      `This server asks nobody who calls, so it answers the page only at an IP address or localhost, not at "${host}": ` +
+      `This server asks nobody who calls, so it answers browsers only at an IP address or localhost, not at "${host}": ` +
       "use one of these, or set ROWLOCK_TOKENS_FILE."
     );
   return null;
 }
+
+const NO_ORIGINS: ReadonlySet<string> = new Set();
 
 /** By the host alone: a proxy may speak TLS with the browser and not with this server. */
 function isOriginOf(host: string, origin: string): boolean {
