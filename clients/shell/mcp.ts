@@ -140,7 +140,6 @@ export const mcp: Declare = (command, context) =>
       server.server.onclose = () => over.resolve();
       await server.connect(new StdioServerTransport());
       // Clients end it by the end of its input, or by a signal.
-      process.stdin.once("end", () => over.resolve());
       await Promise.race([over.promise, context.stopSignal]);
       await locks.end();
       await server.close();
