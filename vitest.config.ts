@@ -30,8 +30,8 @@ export default defineConfig({
     // More than there may be cores: most tests wait for a server most of their time. `npm run test:fast` has more, as it
     // starts no database server.
     maxWorkers: 3,
-    // A test without an assertion passes whatever happens.
-    expect: { requireAssertions: true },
+    // A test without an assertion passes whatever happens. What a test waits for may take long on a busy machine.
+    expect: { requireAssertions: true, poll: { timeout: 60_000, interval: 20 } },
     // A test left focused would hide the others, and one that passes only when repeated has found something.
     allowOnly: false,
     retry: 0,

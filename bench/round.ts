@@ -85,7 +85,7 @@ async function measure(
       const { needs } = work;
       const canDo = needs === "queue" ? system.hasQueue : needs !== "rowlock" || system.isRowlock;
       if (!canDo) samples.push({ round, work: work.label, system: name });
-      else if (system.isRowlock || !work.session)
+      else if ((system.isRowlock || !work.session) && (system.http || !work.over))
         await add(work.label, name, () => measureOnce(plan, system, work));
     }
   }
@@ -105,7 +105,7 @@ const rotated = <T>(list: readonly T[], by: number): T[] => {
 
 async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promise<Outcome[]> {
   const { metrics } = system;
-  const target = work.session ? { ...system.target, system: "session" } : system.target;
+  const target = targetOf(system, work);
   const before = metrics && (await scrape(metrics));
   const cpuBefore = await cpuOf(system);
   const outcomes = await drive(plan.driver, target, work.task, plan.warmUpS, plan.seconds);
@@ -127,6 +127,11 @@ async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promi
   const commandsPerTransaction = mean("rowlock_transaction_commands");
   const roundTripsPerTransaction = mean("rowlock_transaction_round_trips");
   return [{ ...measured, commandsPerTransaction, roundTripsPerTransaction }];
+}
+
+function targetOf({ target, http }: StartedSystem, { session, over }: Work): StartedSystem["target"] {
+  if (over && http !== undefined) return { system: over, address: http };
+  return session ? { ...target, system: "session" } : target;
 }
 
 interface CpuSeconds {

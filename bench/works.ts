@@ -11,6 +11,8 @@ export interface Work {
   readonly needs?: "rowlock" | "queue";
   /** All calls go over sessions. `beside` names the unary work from which etcd's figure is taken. */
   readonly session?: { readonly beside?: string };
+  /** All calls go over HTTP, in JSON or in binary. */
+  readonly over?: "http-json" | "http-binary";
 }
 
 /** The calls of the unary works share these connections. */
@@ -55,6 +57,14 @@ export const WORKS: readonly Work[] = [
     task: { work: "died", callers: 50, connections: 2 },
     needs: "queue",
   },
+  ...(["json", "binary"] as const).map(
+    (kind): Work => ({
+      name: `http-${kind}-64`,
+      label: `64 callers over HTTP in ${kind === "json" ? "JSON" : "binary"}, distinct names`,
+      task: { ...DISTINCT_NAMES, connections: DISTINCT_NAMES.callers },
+      over: `http-${kind}`,
+    }),
+  ),
   {
     name: "session-64",
     label: "one session, 64 callers, distinct names",

@@ -1,11 +1,11 @@
 // Makes one file that runs without Node and without node_modules: `build/rowlock`, this machine's Node with the whole
-// program in it. The commands that run servers are a part of their own, which the others do not load. What the program
+// program in it. The commands that run servers, and that for agents, are a part of their own, which the others do not load. What the program
 // elsewhere reads from files beside it is put into the program here.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import protobuf from "protobufjs";
 import { build, type Plugin } from "rolldown";
 import { versionOf } from "../server/config/version.ts";
@@ -71,6 +71,11 @@ const REPLACED: readonly (readonly [module: RegExp, code: RegExp, instead: () =>
       export const pageFiles = () => new Map(files.map(([name, text]) => [name, Buffer.from(text, "base64")]));`,
   ],
   [/server\/cli\/program\.ts$/, /import\("\.\/(\w+)\.ts"\)/g, () => 'serverPart("$1")'],
+  [
+    /server\/cli\/program\.ts$/,
+    /import\("\.\.\/\.\.\/clients\/shell\/(mcp)\.ts"\)/,
+    () => 'serverPart("$1")',
+  ],
   [/server\/cli\/program\.ts$/, /^/, () => `import { serverPart } from "${SERVER_PART}";\n`],
 ];
 
@@ -145,11 +150,11 @@ function expectWhole(file: string, external: readonly string[]): void {
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(parts, { recursive: true });
 const servers = join(parts, "servers.ts");
-const commands = ["serve", "database", "access"];
+const commands = ["server/cli/serve", "server/cli/database", "server/cli/access", "clients/shell/mcp"];
 writeFileSync(
   servers,
   commands
-    .map((name) => `export * as ${name} from ${JSON.stringify(join(root, `server/cli/${name}.ts`))};\n`)
+    .map((path) => `export * as ${basename(path)} from ${JSON.stringify(join(root, `${path}.ts`))};\n`)
     .join(""),
 );
 await bundle(servers, "server.cjs", "cjs", ["commander", ...UNUSED]);

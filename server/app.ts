@@ -32,6 +32,7 @@ import { startAccess } from "./start-access.ts";
 import { doorAlone, pageAt } from "./start-http.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
+import { startSendingMetrics } from "./tracing/sent-metrics.ts";
 import { startTracing } from "./tracing/tracing.ts";
 
 /** Why a server does not start. The message says what to do. */
@@ -274,6 +275,9 @@ async function startParts(
   stops.defer(() => callers?.stop());
   await files.start();
   await callers?.begin().catch(cannotStart);
+  const origin = { version, instance: String(replica.id) };
+  const sending = await startSendingMetrics(env, origin, log, () => metrics.values());
+  stops.defer(() => sending?.stop());
   callers?.watch((loss) => grpc.endLost(loss));
   sayWhoMayCall(config, log);
 

@@ -25,7 +25,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, etcd, redis, zookeeper, get-lock or polled-table")
+	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, http-json, http-binary, etcd, redis, zookeeper, get-lock or polled-table")
 	flag.StringVar(&o.address, "address", "", "host:port, or several with commas between; for get-lock and polled-table user:password@tcp(host:port)/database")
 	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, crowd, hand-over, died, names, rounds, flood, heeding, keep or leases")
 	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits and crowd, how many waits; for died, how many holders")

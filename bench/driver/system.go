@@ -29,6 +29,8 @@ func connect(ctx context.Context, o options) (System, error) {
 		return connectRowlock(o)
 	case "session":
 		return openSessions(ctx, o)
+	case "http-json", "http-binary":
+		return connectOverHTTP(o, o.system == "http-json"), nil
 	case "etcd":
 		return connectEtcd(o)
 	case "redis":

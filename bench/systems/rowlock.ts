@@ -10,14 +10,15 @@ import type { StartedSystem, System } from "./system.ts";
 
 /** This checkout. */
 const OWN = join(import.meta.dirname, "../..");
-const LISTENS = /gRPC\s+(\S+)[\s\S]*?metrics\s+http:\/\/(\S+?)\/metrics/i;
+const LISTENS = /gRPC\s+(\S+)(?:[\s\S]*?HTTP\s+http:\/\/(\S+))?[\s\S]*?metrics\s+http:\/\/(\S+?)\/metrics/;
+const OVER_HTTP = ["--http-listen", "127.0.0.1:0"];
 
 export const rowlockOnSqlite: System = {
   name: "rowlock-sqlite",
   async start({ directory }) {
     const file = (name: string) => join(directory, name);
     return {
-      ...(await serve(`sqlite:${file("rowlock.db")}`, directory)),
+      ...(await serve(`sqlite:${file("rowlock.db")}`, directory, OWN, OVER_HTTP)),
       version: `SQLite ${process.versions.sqlite}`,
       bareTransactionsPerSecond: async (seconds) => bareSqliteTransactions(file("bare.db"), seconds),
     };
@@ -33,7 +34,7 @@ function onServer(flavour: Flavour): System {
     async start({ directory, databases }) {
       const { server, url } = await databases.database(flavour, "rowlock");
       return {
-        ...(await serve(url, directory)),
+        ...(await serve(url, directory, OWN, OVER_HTTP)),
         version: server.version,
         bareTransactionsPerSecond: (seconds) => bareMysqlTransactions(url, seconds),
       };
@@ -111,7 +112,8 @@ export async function serve(
   const { said, pid, outputBytes, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
   return {
     target: { system: "rowlock", address: said[1] as string },
-    metrics: said[2] as string,
+    ...(said[2] !== undefined && { http: said[2] }),
+    metrics: said[3] as string,
     isRowlock: true,
     hasQueue: true,
     pids: [pid],

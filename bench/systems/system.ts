@@ -23,6 +23,8 @@ export interface StartedSystem {
   readonly target: Target;
   /** Whether it is called by Rowlock's API, the only one that has semaphores and sessions. */
   readonly isRowlock?: boolean;
+  /** Where it takes calls over HTTP. */
+  readonly http?: string;
   /** Whether callers can wait in its queue. */
   readonly hasQueue?: boolean;
   /** The address of its metrics, for Rowlock only. */

@@ -66,6 +66,9 @@ const COMMANDS: readonly Entry[] = [
     renew: "extend a lease",
     release: "release a lease, or end the leases of others by force",
   }),
+  ...declaredBy(() => import("../../clients/shell/mcp.ts"), {
+    mcp: "serve locks as tools for an agent, by the Model Context Protocol",
+  }),
   ...declaredBy(() => import("../../clients/shell/completion.ts"), {
     completion: "print a script that completes commands, flags and names of locks in bash, zsh or fish",
   }),

@@ -172,6 +172,12 @@ function runUnderALock(config: Config, app: App): string {
 }
 
 function takeALock(config: Config, app: App): string {
+  const plain = plainHttp(config, app);
+  const asked = `-d '{"name":"demo","terms":{"ttl":"60s"}}'`;
+  if (plain !== null) {
+    const token = takesTokens(config) ? "-H 'authorization: Bearer <your token>' " : "";
+    return `curl -sS ${token}-H 'content-type: application/json' ${asked} http://${plain}/rowlock.v1.LockService/Acquire`;
+  }
   const address = addressOf(app);
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");
@@ -180,5 +186,15 @@ function takeALock(config: Config, app: App): string {
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
   if (takesTokens(config)) flags.push("-H 'authorization: Bearer <your token>'");
   const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
-  return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","terms":{"ttl":"60s"}}' ${url}`;
+  return `npx @bufbuild/buf curl ${flags.join(" ")} ${asked} ${url}`;
+}
+
+/** Where curl may call without TLS; null: nowhere. */
+function plainHttp(config: Config, { httpAddress, metricsAddress }: App): string | null {
+  if (config.tls || (config.access && !takesTokens(config))) return null;
+  const address = httpAddress ?? (config.page && !config.metricsTls ? metricsAddress : null);
+  if (address === null) return null;
+  // Tokens do not cross a network without TLS, and the page's port takes no changes from strangers on it.
+  const isOpen = httpAddress !== null && (!config.access || config.allowPlaintextTokens);
+  return isOpen || isLoopback(hostOf(address)) ? address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1") : null;
 }

@@ -9,16 +9,16 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Served } from "../grpc/call-frame.ts";
-import { messageTooLarge } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
 import { DESCRIPTION_PATH, sendDescription } from "./api-description.ts";
-import { type Callers, refusalOf } from "./callers.ts";
+import type { Callers } from "./callers.ts";
 import { connectListener } from "./connect.ts";
 import { connectError, sendError } from "./connect-error.ts";
+import { Entrance, goOn } from "./entrance.ts";
 import { answerWithEvents, wantsEvents } from "./events.ts";
-import { READ_BYTES_MAX } from "./http-bounds.ts";
-import { type Admit, answered, type CallFailed, HttpCall } from "./http-call.ts";
+import { type Admit, CallFailed } from "./http-call.ts";
 import { OpenRequests, type Shares } from "./open-requests.ts";
+import { TERRAFORM_PATH, TerraformLocks } from "./terraform.ts";
 import { endIfUnread } from "./unread.ts";
 
 export interface DoorOptions {
@@ -69,14 +69,18 @@ export class Door {
   readonly calls: OpenRequests;
   readonly #streams: OpenRequests;
   readonly #connect: RequestListener;
+  readonly #entrance: Entrance;
+  readonly #terraform: TerraformLocks;
   readonly #arrivals = new WeakMap<IncomingMessage, Arrival>();
 
   constructor(options: DoorOptions) {
     this.#options = options;
     const { calls, streams } = options.open;
+    this.#entrance = new Entrance(options.served, options.callers, options.origins);
     // A call that has done its work loses nothing but an answer that nobody reads.
     this.calls = new OpenRequests(...calls, ({ writableEnded }) => writableEnded);
     this.#streams = new OpenRequests(...streams, () => true);
+    this.#terraform = new TerraformLocks(options.served, this.#entrance, this.calls);
     this.#connect = connectListener(options.served, VERBS_BY_NAME, this.#admit);
   }
 
@@ -85,7 +89,7 @@ export class Door {
   }
 
   has(path: string): boolean {
-    return path.startsWith(PATH) || path === DESCRIPTION_PATH;
+    return path.startsWith(PATH) || path === DESCRIPTION_PATH || path.startsWith(TERRAFORM_PATH);
   }
 
   /** Answers a request for such a path. `identified`: to be called when the sender has proved who it is. */
@@ -99,8 +103,8 @@ export class Door {
       await sendDescription(response);
       return;
     }
-    const { served, callers, origins } = this.#options;
-    const why = refusalOf(request, callers.areAsked, origins);
+    const { served, origins } = this.#options;
+    const why = this.#entrance.refusalOf(request);
     if (why !== null) {
       sendError(response, new ConnectError(why, Code.PermissionDenied));
       return;
@@ -113,6 +117,10 @@ export class Door {
         response.writeHead(204).end();
         return;
       }
+    }
+    if (path.startsWith(TERRAFORM_PATH)) {
+      await this.#terraform.answer(request, response, identified);
+      return;
     }
     const verb = VERBS_BY_NAME.get(path.slice(PATH.length));
     if (!verb) {
@@ -132,14 +140,15 @@ export class Door {
       );
       return;
     }
-    // By the head alone: the body of a stranger is not read.
-    const refusal = await this.#refusalOf(verb, request, response, identified);
-    if (refusal) {
-      sendError(response, connectError(refusal.failure));
+    try {
+      const identity = await this.#entrance.identify(verb, request, identified);
+      this.#arrivals.set(request, { response, identity, isWhole: false });
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error;
+      sendError(response, connectError(error.failure));
       return;
     }
-    // This client waits until somebody wants its body.
-    if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
+    goOn(request, response);
     endIfUnread(response);
     if (verb.of.methodKind !== "unary" && wantsEvents(request))
       await answerWithEvents(served, verb, this.#admit, request, response);
@@ -167,33 +176,6 @@ export class Door {
     this.#options.served.observer.call(of.name, code, (performance.now() - startedMs) / 1e3, "http");
   }
 
-  /** null: it is known who calls. What fails here fails within the frame of the call, which counts it. */
-  async #refusalOf(
-    verb: AnyVerb,
-    request: IncomingMessage,
-    response: ServerResponse,
-    identified: () => void,
-  ): Promise<CallFailed | null> {
-    const { served, callers } = this.#options;
-    try {
-      const identity = await callers.identify(request, verb.needs.right);
-      if (identity.principal !== "") identified();
-      this.#arrivals.set(request, { response, identity, isWhole: false });
-      if (Number(request.headers["content-length"] ?? 0) > READ_BYTES_MAX)
-        throw messageTooLarge(READ_BYTES_MAX);
-      return null;
-    } catch (error) {
-      const call = new HttpCall(request, NEVER_GONE, undefined);
-      const identify = () => {
-        throw error;
-      };
-      return await answered(served, verb, { call, message: NO_MESSAGE, identify }).then(
-        () => null,
-        (failed: CallFailed) => failed,
-      );
-    }
-  }
-
   readonly #admit: Admit = (request, { of }) => {
     const arrival = this.#arrivals.get(request) as Arrival;
     arrival.isWhole = true;
@@ -205,7 +187,3 @@ export class Door {
     return identity;
   };
 }
-
-const NEVER_GONE = new AbortController().signal;
-/** Of a call that fails before its message is looked at. */
-const NO_MESSAGE = { $typeName: "none" };

@@ -5,11 +5,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, fromJsonString, type Message, toJson } from "@bufbuild/protobuf";
 import type { Served } from "../grpc/call-frame.ts";
-import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
+import { CallError } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError, errorText, sendError } from "./connect-error.ts";
-import { READ_BYTES_MAX, SIGN_OF_LIFE_MS } from "./http-bounds.ts";
+import { bodyOf } from "./entrance.ts";
+import { SIGN_OF_LIFE_MS } from "./http-bounds.ts";
 import { type Admit, CallFailed, HttpCall, streamed } from "./http-call.ts";
 
 /** Whether the client of a stream gets events. */
@@ -58,17 +59,6 @@ function settled<Value>(work: () => Promise<Value>): Promise<Settled<Value>> {
 function valueIn<Value>(known: Settled<Value>): Value {
   if ("error" in known) throw known.error;
   return known.value;
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request) {
-    bytes += part.length;
-    if (bytes > READ_BYTES_MAX) throw messageTooLarge(READ_BYTES_MAX);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 function fromBody(schema: DescMessage, body: Buffer): Message {

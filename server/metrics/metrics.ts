@@ -100,6 +100,12 @@ export class Metrics {
       this.#series.certificateExpiresSeconds.set(end.getTime() / 1e3, { file });
   }
 
+  /** All metrics as they are now, for programs. */
+  async values() {
+    await Promise.all(this.#gauges.map((set) => set()));
+    return [...(await this.#registry.getMetricsAsJSON()), ...(await this.#nodeRegistry.getMetricsAsJSON())];
+  }
+
   async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
     await Promise.all(this.#gauges.map((set) => set()));
     const nodes = await this.#nodeRegistry.metrics();

@@ -3,12 +3,11 @@
 
 import * as otel from "@opentelemetry/api";
 import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
-import * as resources from "@opentelemetry/resources";
 import * as sdk from "@opentelemetry/sdk-trace";
 import type { CallSpan, PartName, Span, SpanAttributes, TraceParent, Tracer } from "../core/span.ts";
 import { type Logger, Seldom } from "../log/log.ts";
-
-export type Protocol = "grpc" | "http/protobuf";
+import type { Protocol } from "./otel-env.ts";
+import { type Origin, resourceOf } from "./resource.ts";
 
 /** Which calls are traced, of those whose caller does not say so. */
 export interface Sampling {
@@ -34,12 +33,6 @@ export interface OtelSettings {
   readonly warnings: readonly string[];
 }
 
-/** What the traces say of the server, unless the environment says otherwise. */
-export interface Origin {
-  readonly version: string;
-  readonly instance: string;
-}
-
 const KIND: Readonly<Record<PartName, otel.SpanKind>> = {
   queue: otel.SpanKind.INTERNAL,
   transaction: otel.SpanKind.INTERNAL,
@@ -56,21 +49,13 @@ export class OpenTelemetryTracer implements Tracer {
   readonly #tracer: otel.Tracer;
   readonly #propagator = new W3CTraceContextPropagator();
 
-  constructor(exporter: sdk.SpanExporter, settings: OtelSettings, { version, instance }: Origin) {
-    const own = resources.resourceFromAttributes({
-      "service.name": "rowlock",
-      "service.version": version,
-      "service.instance.id": instance,
-    });
+  constructor(exporter: sdk.SpanExporter, settings: OtelSettings, origin: Origin) {
     this.#provider = new sdk.TracerProvider({
-      resource: resources
-        .defaultResource()
-        .merge(own)
-        .merge(resources.detectResources({ detectors: [resources.envDetector] })),
+      resource: resourceOf(origin),
       sampler: samplerOf(settings.sampling),
       spanProcessors: [new sdk.BatchSpanProcessor({ ...settings.buffering, exporter })],
     });
-    this.#tracer = this.#provider.getTracer("rowlock", version);
+    this.#tracer = this.#provider.getTracer("rowlock", origin.version);
   }
 
   call(method: string, parent: TraceParent): CallSpan | undefined {

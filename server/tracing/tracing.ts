@@ -1,11 +1,9 @@
-// Starts and stops the traces of a server, as those standard variables of OpenTelemetry say that its packages do not read
-// themselves. A value that makes no sense is a warning and not an error: these variables are often set for all programs
-// of a machine at once. A server without traces loads nothing of OpenTelemetry.
+// Starts and stops the traces of a server, as the standard variables of OpenTelemetry say. A server without traces loads nothing of it.
 
 import type { Tracer } from "../core/span.ts";
-import type { Buffering, Origin, OtelSettings, Protocol, Sampling, TracingLog } from "./otel-tracer.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import { countOf, type Env, isDisabled, namesOtlp, protocolOf, textOf } from "./otel-env.ts";
+import type { Buffering, OtelSettings, Sampling, TracingLog } from "./otel-tracer.ts";
+import type { Origin } from "./resource.ts";
 
 /** How long a server that stops waits for the collector: less than it takes at most to stop after its calls. */
 const FLUSH_MS = 500;
@@ -39,7 +37,6 @@ export async function startTracing(env: Env, origin: Origin, log: TracingLog): P
   };
 }
 
-const DEFAULT_PROTOCOL: Protocol = "http/protobuf";
 const DEFAULT_SAMPLER = "parentbased_always_on";
 const KINDS = ["always_on", "always_off", "traceidratio"] as const;
 const PARENT_BASED = "parentbased_";
@@ -53,29 +50,20 @@ const BUFFERING: Readonly<Record<keyof Buffering, string>> = {
 
 /** If OTEL_TRACES_EXPORTER names `otlp`, or it is unset and an OTLP endpoint is set; never with OTEL_SDK_DISABLED=true. */
 export function areTracesOn(env: Env): boolean {
-  if (textOf(env, "OTEL_SDK_DISABLED").toLowerCase() === "true") return false;
+  if (isDisabled(env)) return false;
   const exporters = textOf(env, "OTEL_TRACES_EXPORTER");
-  if (exporters !== "") return exporters.split(",").some((name) => name.trim() === "otlp");
+  if (exporters !== "") return namesOtlp(exporters);
   return ENDPOINTS.some((name) => textOf(env, name) !== "");
 }
 
 export function readOtelSettings(env: Env): OtelSettings {
   const warnings: string[] = [];
   return {
-    protocol: protocolOf(env, warnings),
+    protocol: protocolOf(env, "TRACES", warnings),
     sampling: samplingOf(env, warnings),
     buffering: bufferingOf(env, warnings),
     warnings,
   };
-}
-
-function protocolOf(env: Env, warnings: string[]): Protocol {
-  for (const name of ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"]) {
-    const text = textOf(env, name);
-    if (text === "grpc" || text === "http/protobuf") return text;
-    if (text !== "") warnings.push(`${name} is "${text}", which is neither grpc nor http/protobuf.`);
-  }
-  return DEFAULT_PROTOCOL;
 }
 
 function samplingOf(env: Env, warnings: string[]): Sampling {
@@ -103,17 +91,8 @@ function ratioOf(env: Env, warnings: string[]): number {
 
 function bufferingOf(env: Env, warnings: string[]): Buffering {
   const entries = Object.entries(BUFFERING).flatMap(([key, name]) => {
-    const text = textOf(env, name);
-    if (text === "") return [];
-    const value = Number(text);
-    if (Number.isSafeInteger(value) && value > 0) return [[key, value]];
-    warnings.push(`${name} is "${text}", which is no whole number above 0.`);
-    return [];
+    const value = countOf(env, name, warnings);
+    return value === undefined ? [] : [[key, value]];
   });
   return Object.fromEntries(entries);
-}
-
-/** Compose files and shells pass on unset variables as empty, so empty means unset. */
-function textOf(env: Env, name: string): string {
-  return env[name]?.trim() ?? "";
 }

@@ -1,5 +1,6 @@
-// A door at an address of its own, over a server of gRPC in this process that asks nobody who calls.
+// A door at an address of its own, over a server of gRPC in this process.
 
+import type { Access } from "../../server/access/access.ts";
 import { MetricsTokens } from "../../server/access/bearer.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
 import { Callers } from "../../server/http/callers.ts";
@@ -16,13 +17,17 @@ export interface DoorStage {
   stop(): Promise<void>;
 }
 
-export async function startDoor({ served }: GrpcServer, origins: readonly string[] = []): Promise<DoorStage> {
+export async function startDoor(
+  { served }: GrpcServer,
+  origins: readonly string[] = [],
+  gate: Access | null = null,
+): Promise<DoorStage> {
   const errors: unknown[] = [];
   const door = new Door({
     served,
     callers: new Callers({
-      gate: null,
-      takesTokens: false,
+      gate,
+      takesTokens: gate !== null,
       allowPlaintextTokens: false,
       metricsTokens: new MetricsTokens(null),
       strangersMayAct: true,

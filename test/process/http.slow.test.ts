@@ -1,5 +1,6 @@
 // The door of a real server at an address of its own: over TLS, with callers whom the server knows, and until it stops.
 
+import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -28,6 +29,13 @@ test("the verbs are there, and neither the page nor the metrics", async () => {
     body: '{"name": "a"}',
   });
   expect([answer.status, await answer.json()]).toMatchObject([200, { lease: { fencingToken: "1" } }]);
+  // As the screen says it.
+  const [line = ""] = /curl -sS .*/.exec(screen) ?? [];
+  expect(line).toContain(address);
+  if (spawnSync("curl", ["--version"]).status === 0)
+    expect(JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" }))).toMatchObject({
+      lease: { lockName: "demo" },
+    });
   for (const path of ["/", "/metrics", "/readyz", "/api/about", "/grpc.health.v1.Health/Check"])
     expect((await fetch(`${address}${path}`)).status).toBe(404);
 });

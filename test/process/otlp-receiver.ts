@@ -23,7 +23,11 @@ export class OtlpReceiver {
   readonly endpoint: string;
   readonly close: () => void;
 
-  private constructor(port: number, close: () => void, received: Received[]) {
+  /** The requests with metrics, as they came. */
+  readonly metrics: readonly Buffer[];
+
+  private constructor(port: number, close: () => void, received: Received[], metrics: Buffer[] = []) {
+    this.metrics = metrics;
     this.endpoint = `http://127.0.0.1:${port}`;
     this.close = close;
     this.#received = received;
@@ -31,18 +35,20 @@ export class OtlpReceiver {
 
   static async overHttp(): Promise<OtlpReceiver> {
     const received: Received[] = [];
+    const metrics: Buffer[] = [];
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       if (request.url === "/v1/traces") received.push(...spansIn(Buffer.concat(chunks), request.headers));
-      response.writeHead(request.url === "/v1/traces" ? 200 : 404).end();
+      if (request.url === "/v1/metrics") metrics.push(Buffer.concat(chunks));
+      response.writeHead(/^\/v1\/(traces|metrics)$/.test(request.url ?? "") ? 200 : 404).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const close = () => {
       server.close();
       server.closeAllConnections();
     };
-    return new OtlpReceiver((server.address() as AddressInfo).port, close, received);
+    return new OtlpReceiver((server.address() as AddressInfo).port, close, received, metrics);
   }
 
   static async overGrpc(): Promise<OtlpReceiver> {

@@ -84,10 +84,10 @@ test("operators act under their names, everybody sees what the policy lets them,
   expect(await metric(server, 'rowlock_bound_used{bound="page_watches",kind="room"}')).toBe(2);
 
   put("tokens", `${ops.line}\n`);
-  expect(await byReader.end()).toMatchObject({ code: "UNAUTHENTICATED", reason: "CREDENTIALS_WRONG" });
+  expect(await byReader.end()).toMatchObject({ code: "unauthenticated", reason: "CREDENTIALS_WRONG" });
   expect((await call(server, "ListLocks", {}, reader.token)).status).toBe(401);
   put("policy.yaml", POLICY.replace("read, use, operate", "read"));
-  expect(await byOps.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
+  expect(await byOps.end()).toMatchObject({ code: "permission_denied", reason: "RIGHT_MISSING" });
 });
 
 test("ROWLOCK_PAGE=false leaves only the pages for programs", async () => {

@@ -39,13 +39,11 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       );
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
     expect(server.screen).toMatch(
-      new RegExp(
-        `npx rowlock run demo --addr ${server.grpcAddress} -- echo "my turn"\n[^]*npx @bufbuild/buf curl`,
-      ),
+      new RegExp(`npx rowlock run demo --addr ${server.grpcAddress} -- echo "my turn"\n[^]*curl -sS -H`),
     );
 
     // The call that it prints is one of the contract: an unknown field throws.
-    const [, printed = ""] = /buf curl .* -d '(.*)' http/.exec(server.screen) ?? [];
+    const [, printed = ""] = /curl .* -d '(.*)' http/.exec(server.screen) ?? [];
     const client = connect(server.grpcAddress);
     const { leaseId } = await client.lease(fromJsonString(AcquireRequestSchema, printed));
     expect(await client.call("release", { leaseId })).toMatchObject({ released: true });

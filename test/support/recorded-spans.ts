@@ -3,8 +3,9 @@
 import { SpanStatusCode } from "@opentelemetry/api";
 import { ExportResultCode } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import type { Env } from "../../server/tracing/otel-env.ts";
 import { OpenTelemetryTracer } from "../../server/tracing/otel-tracer.ts";
-import { type Env, readOtelSettings } from "../../server/tracing/tracing.ts";
+import { readOtelSettings } from "../../server/tracing/tracing.ts";
 import { type SeenSpan, SpanTree } from "./span-tree.ts";
 import { until } from "./until.ts";
 

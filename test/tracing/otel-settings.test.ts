@@ -1,7 +1,8 @@
 // Which variables turn traces on, and what is made of those that the packages do not read.
 
 import { describe, expect, test } from "vitest";
-import { areTracesOn, type Env, readOtelSettings } from "../../server/tracing/tracing.ts";
+import type { Env } from "../../server/tracing/otel-env.ts";
+import { areTracesOn, readOtelSettings } from "../../server/tracing/tracing.ts";
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 

@@ -1,0 +1,286 @@
+// Locks for the states of Terraform and OpenTofu, as their HTTP backend asks for them: LOCK and UNLOCK at /terraform/, with the
+// lock info in the body (https://developer.hashicorp.com/terraform/language/backend/http). The path is the lock's name. The info is
+// kept as labels. Nothing is kept here: the id of the info is the id of the request, by which a later UNLOCK finds the lease.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  create,
+  type DescMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import type { Claim } from "#proto/rowlock/v1/lock_pb.js";
+import {
+  AcquireRequestSchema,
+  type AcquireResponse,
+  type ClaimReference,
+  ForceReleaseRequestSchema,
+  GetLockRequestSchema,
+  type GetLockResponse,
+  ReleaseRequestSchema,
+  RenewRequestSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Identity } from "../access/access.ts";
+import type { Served } from "../grpc/call-frame.ts";
+import { badRequest } from "../grpc/messages/call-error.ts";
+import { failureOf } from "../grpc/messages/status.ts";
+import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
+import { connectError, sendError } from "./connect-error.ts";
+import { bodyOf, type Entrance, goOn } from "./entrance.ts";
+import { answered, CallFailed, HttpCall } from "./http-call.ts";
+import type { OpenRequests } from "./open-requests.ts";
+
+export const TERRAFORM_PATH = "/terraform/";
+const LOCKED = 423;
+const VALUE_BYTES_MAX = 255;
+/** Of the lock info, and the label that keeps each. `Who` is the owner. */
+const LABELS = {
+  ID: "terraform_id",
+  Operation: "operation",
+  Info: "info",
+  Version: "version",
+  Created: "created",
+  Path: "path",
+} as const;
+
+type Info = Readonly<Record<keyof typeof LABELS | "Who", string>>;
+
+interface Wished {
+  readonly name: string;
+  /** 0: refuse at once. */
+  readonly waitS: number;
+  /** null: until it is unlocked. */
+  readonly ttlS: number | null;
+}
+
+/** One request, whose sender is known. */
+interface Caller {
+  perform<In extends DescMessage, Out extends Message>(
+    verb: AnyVerb | undefined,
+    schema: In,
+    message: MessageInitShape<In>,
+  ): Promise<Out>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly info?: Info;
+}
+
+export class TerraformLocks {
+  readonly #served: Served;
+  readonly #entrance: Entrance;
+  readonly #open: OpenRequests;
+
+  constructor(served: Served, entrance: Entrance, open: OpenRequests) {
+    this.#served = served;
+    this.#entrance = entrance;
+    this.#open = open;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
+    const step = STEPS.get(request.method ?? "");
+    if (!step) {
+      response.setHeader("allow", [...STEPS.keys()].join(", "));
+      response
+        .writeHead(405, { "content-type": "text/plain" })
+        .end("Use LOCK and UNLOCK; the state is kept elsewhere.\n");
+      return;
+    }
+    try {
+      withBearer(request);
+      const identity = await this.#entrance.identify(ROWS.acquire as AnyVerb, request, identified);
+      this.#open.enter(identity, response);
+      goOn(request, response);
+      const info = infoIn(await bodyOf(request));
+      const { status, info: holder } = await step(
+        wishedBy(request),
+        info,
+        this.#callerOf(request, response, identity),
+      );
+      const text = holder ? JSON.stringify(holder) : "";
+      response.writeHead(status, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(text),
+      });
+      response.end(text);
+    } catch (error) {
+      sendError(response, connectError(error instanceof CallFailed ? error.failure : failureOf(error)));
+    }
+  }
+
+  #callerOf(request: IncomingMessage, response: ServerResponse, identity: Identity): Caller {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    return {
+      perform: async <In extends DescMessage, Out extends Message>(
+        verb: AnyVerb | undefined,
+        schema: In,
+        message: MessageInitShape<In>,
+      ) => {
+        const call = new HttpCall(request, gone.signal, undefined);
+        const asked = create(schema, message) as MessageShape<In>;
+        return (await answered(this.#served, verb as AnyVerb, {
+          call,
+          message: asked,
+          identify: () => identity,
+        })) as Out;
+      },
+    };
+  }
+}
+
+const STEPS: ReadonlyMap<string, (wished: Wished, info: Info | null, caller: Caller) => Promise<Answer>> =
+  new Map([
+    ["LOCK", lock],
+    ["UNLOCK", unlock],
+  ]);
+
+async function lock({ name, waitS, ttlS }: Wished, info: Info | null, caller: Caller): Promise<Answer> {
+  if (!info?.ID) throw badRequest([{ field: "ID", description: "is missing: send the lock info in JSON" }]);
+  const { Who, ...rest } = info;
+  const labels = Object.entries(LABELS).map(([field, label]) => [
+    label,
+    cut(rest[field as keyof typeof rest]),
+  ]);
+  const { outcome } = await caller.perform<typeof AcquireRequestSchema, AcquireResponse>(
+    ROWS.acquire,
+    AcquireRequestSchema,
+    {
+      name,
+      requestId: info.ID,
+      terms: {
+        lasting: ttlS === null ? { case: "noExpiry", value: {} } : { case: "ttl", value: seconds(ttlS) },
+        owner: cut(Who),
+        labels: Object.fromEntries(labels.filter(([, value]) => value !== "")),
+      },
+      whenBusy: waitS === 0 ? { case: undefined } : { case: "wait", value: { maxWait: seconds(waitS) } },
+    },
+  );
+  if (outcome.case === "lease") {
+    const { leaseId, provisional } = outcome.value;
+    if (provisional) await caller.perform(ROWS.renew, RenewRequestSchema, { leaseId });
+    return { status: 200 };
+  }
+  const { holders = [], message = "" } = outcome.value as { holders?: Claim[]; message?: string };
+  return { status: LOCKED, info: infoOf(holders[0], message) };
+}
+
+async function unlock({ name }: Wished, info: Info | null, caller: Caller): Promise<Answer> {
+  // As `force-unlock` sends it, which does not send the id that somebody has typed.
+  if (!info?.ID) return await force({ case: "name", value: name }, caller);
+  // The same request again: it answers with the lease, or with its end. If it was never made, it takes what is free.
+  const { outcome } = await caller.perform<typeof AcquireRequestSchema, AcquireResponse>(
+    ROWS.acquire,
+    AcquireRequestSchema,
+    { name, requestId: info.ID },
+  );
+  if (outcome.case === "lease") {
+    await caller.perform(ROWS.release, ReleaseRequestSchema, { leaseId: outcome.value.leaseId });
+    return { status: 200 };
+  }
+  if (outcome.case !== "refusal") return { status: 200 };
+  const { holders, message } = outcome.value;
+  // Somebody else has taken it with this id: to end that needs the right to.
+  const theirs = holders.find(({ labels }) => labels[LABELS.ID] === info.ID);
+  if (!theirs) return { status: LOCKED, info: infoOf(holders[0], message) };
+  const { ticketNumber } = theirs;
+  return await force({ case: "claim", value: { lockName: name, ticketNumber } as ClaimReference }, caller);
+}
+
+async function force(
+  target: MessageInitShape<typeof ForceReleaseRequestSchema>["target"] & object,
+  caller: Caller,
+): Promise<Answer> {
+  if (target.case === "name") {
+    const { lock: found } = await caller.perform<typeof GetLockRequestSchema, GetLockResponse>(
+      ROWS.getLock,
+      GetLockRequestSchema,
+      { name: target.value },
+    );
+    if (found?.holderCount === 0) return { status: 200 };
+  }
+  await caller.perform(ROWS.forceRelease, ForceReleaseRequestSchema, {
+    target,
+    reason: "unlocked by Terraform",
+  });
+  return { status: 200 };
+}
+
+/** Of whoever holds the lock, in the form in which Terraform shows it. */
+function infoOf(holder: Claim | undefined, message: string): Info {
+  const label = (of: string) => holder?.labels[of] ?? "";
+  const grantedAt = holder?.grantedAt ? new Date(Number(holder.grantedAt.seconds) * 1_000) : new Date();
+  return {
+    ID: label(LABELS.ID) || (holder ? `#${holder.ticketNumber}` : ""),
+    Operation: label(LABELS.Operation),
+    Info: holder ? label(LABELS.Info) : message,
+    Who: holder?.owner ?? "",
+    Version: label(LABELS.Version),
+    Created: label(LABELS.Created) || grantedAt.toISOString(),
+    Path: label(LABELS.Path),
+  };
+}
+
+/** null: there is none. */
+function infoIn(body: Buffer): Info | null {
+  if (body.length === 0) return null;
+  let read: unknown;
+  try {
+    read = JSON.parse(body.toString());
+  } catch {
+    throw badRequest([{ field: "the body", description: "is not JSON: send the lock info" }]);
+  }
+  const fields = [...Object.keys(LABELS), "Who"] as (keyof Info)[];
+  const text = (field: keyof Info) => String((read as Record<string, unknown> | null)?.[field] ?? "");
+  return Object.fromEntries(fields.map((field) => [field, text(field)])) as unknown as Info;
+}
+
+function wishedBy({ url = "" }: IncomingMessage): Wished {
+  const { pathname, searchParams } = new URL(url, "http://door");
+  const faults: { field: string; description: string }[] = [];
+  const time = (field: string): number | null => {
+    const text = searchParams.get(field);
+    const [, count, unit] = /^(\d{1,6})([smh])$/.exec(text ?? "") ?? [];
+    if (text !== null && count === undefined)
+      faults.push({ field, description: "is not a time: write it like 30s, 10m or 2h" });
+    return count === undefined ? null : Number(count) * { s: 1, m: 60, h: 3_600 }[unit as "s" | "m" | "h"];
+  };
+  const [waitS, ttlS] = [time("wait") ?? 0, time("ttl")];
+  for (const field of searchParams.keys())
+    if (field !== "wait" && field !== "ttl")
+      faults.push({ field, description: "is unknown: there are wait and ttl" });
+  let name = "";
+  try {
+    name = decodeURIComponent(pathname.slice(1));
+  } catch {
+    faults.push({ field: "name", description: "is not UTF-8" });
+  }
+  if (faults.length > 0) throw badRequest(faults);
+  return { name, waitS, ttlS };
+}
+
+/** Terraform has no tokens: it sends a user's name, and as the password the token. */
+function withBearer(request: IncomingMessage): void {
+  const [first = "", ...more] = request.headersDistinct.authorization ?? [];
+  const [, encoded] = /^basic +([\w+/=]+)$/i.exec(first) ?? [];
+  if (encoded === undefined || more.length > 0) return;
+  const password = Buffer.from(encoded, "base64")
+    .toString()
+    .replace(/^[^:]*:/, "");
+  const bearer = `Bearer ${password}`;
+  request.headers.authorization = bearer;
+  request.headersDistinct.authorization = [bearer];
+}
+
+function cut(text: string): string {
+  let short = text;
+  while (Buffer.byteLength(short) > VALUE_BYTES_MAX) short = short.slice(0, -1);
+  // A pair of surrogates is one letter.
+  return short.replace(/[\ud800-\udbff]$/, "");
+}
+
+function seconds(count: number) {
+  return { seconds: BigInt(count), nanos: 0 };
+}

@@ -1,0 +1,145 @@
+// `rowlock mcp`, played by the client of the protocol's own authors: two agents in processes of their own share locks.
+
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { startServer, type TestServer } from "../../support/harness.ts";
+
+const MAIN = join(import.meta.dirname, "../../../server/main.ts");
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+interface Told {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+class Agent {
+  readonly client: Client;
+  readonly #transport: StdioClientTransport;
+
+  constructor(name: string, flags: readonly string[] = []) {
+    this.client = new Client({ name, version: "1" });
+    const args = [MAIN, "mcp", "--addr", server.address, ...flags];
+    this.#transport = new StdioClientTransport({ command: process.execPath, args });
+  }
+
+  get pid(): number {
+    return this.#transport.pid as number;
+  }
+
+  start(): Promise<void> {
+    return this.client.connect(this.#transport);
+  }
+
+  async use(tool: string, args: Record<string, unknown> = {}): Promise<Told> {
+    const { content, isError } = await this.client.callTool({ name: tool, arguments: args });
+    const [first] = content as { readonly text: string }[];
+    return { text: first?.text ?? "", isError: isError === true };
+  }
+
+  async says(tool: string, args?: Record<string, unknown>): Promise<string> {
+    return (await this.use(tool, args)).text;
+  }
+}
+
+async function agent(name: string, flags: readonly string[] = []): Promise<Agent> {
+  const started = new Agent(name, flags);
+  onTestFinished(() => started.client.close());
+  await started.start();
+  return started;
+}
+
+const holders = async (name: string) => (await server.client.shown(name)).holderCount;
+
+test("an agent learns what the tools are for", async () => {
+  const anna = await agent("anna");
+  expect(anna.client.getInstructions()).toMatch(/acquire its lock/);
+  const { tools } = await anna.client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["acquire", "release", "mine", "who", "why", "list"]);
+  for (const { description, inputSchema } of tools)
+    expect([description, inputSchema.type]).toEqual([expect.stringMatching(/\w/), "object"]);
+  const [acquire] = tools;
+  expect(acquire?.inputSchema.required).toEqual(["name"]);
+});
+
+test("two agents take turns: one waits, keeps its place between calls, and gets the lock after the other", async () => {
+  const [anna, ben] = await Promise.all([agent("anna"), agent("ben")]);
+  const job = { name: "deploy/shop", reason: "version 7" };
+  expect(await anna.says("acquire", job)).toMatch(
+    /^You hold "deploy\/shop" now, with the fencing token 1\. /,
+  );
+  expect(await anna.says("acquire", job)).toMatch(/^You hold "deploy\/shop" already/);
+  expect(await ben.says("acquire", { ...job, wait_seconds: 0.2 })).toMatch(
+    /^Not yet: you are next in the queue, and have waited \d+ \w+, for "deploy\/shop"\. Your place is kept for 5 min: call acquire again/,
+  );
+  expect(await ben.says("who", { name: "deploy/shop" })).toMatch(
+    /^"deploy\/shop": 1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n- ben on .* has waited for .*: version 7$/,
+  );
+  expect(await ben.says("why", { name: "deploy/shop" })).toMatch(/held by anna on /);
+  expect(await ben.says("list", { prefix: "deploy/" })).toMatch(
+    /^- deploy\/shop: held by anna on .*, 1 waiting$/,
+  );
+  expect(await ben.says("mine")).toMatch(/^- you wait for "deploy\/shop": you are next/);
+  const waits = ben.says("acquire", { ...job, wait_seconds: 20 });
+  expect(await anna.says("release", { name: "deploy/shop" })).toBe('Released "deploy/shop".');
+  expect(await waits).toMatch(/^You hold "deploy\/shop" now, with the fencing token 2\. /);
+  expect(await ben.says("mine")).toBe('- you hold "deploy/shop" (fencing token 2)');
+  expect(await anna.says("release", { name: "deploy/shop" })).toMatch(/^You neither hold .* nor wait for it/);
+});
+
+test("a path keeps others from it and from the folders above it, and not from its neighbours", async () => {
+  const [anna, ben] = await Promise.all([agent("anna"), agent("ben")]);
+  const now = { path: true, wait_seconds: 0 };
+  expect(await anna.says("acquire", { ...now, wait_seconds: 5, name: "repo/src/api.ts" })).toMatch(
+    /^You hold/,
+  );
+  expect(await ben.says("acquire", { ...now, name: "repo/src/api.ts" })).toMatch(/^Not yet/);
+  expect(await ben.says("acquire", { ...now, name: "repo/src" })).toMatch(/^Not yet/);
+  for (const name of ["repo/src/api.ts", "repo/src"]) await ben.says("release", { name });
+  expect(await ben.says("acquire", { ...now, wait_seconds: 5, name: "repo/src/page.ts" })).toMatch(
+    /^You hold/,
+  );
+  for (const name of ["/repo/src", "repo/../x", "repo//x"])
+    expect(await ben.says("acquire", { ...now, name })).toMatch(/^Write the path from the root/);
+  expect(await ben.says("acquire", { ...now, name: "a/b/c/d/e/f/g/h/i" })).toMatch(
+    /more than 7 folders above it/,
+  );
+});
+
+test("a lock that an operator has ended is told with the next answer", async () => {
+  const anna = await agent("anna");
+  await anna.says("acquire", { name: "taken" });
+  await server.client.force("taken", "the agent hangs");
+  await expect
+    .poll(() => anna.says("mine"))
+    .toMatch(/^You have lost "taken", and somebody else may have it now: stop/);
+  expect(await anna.says("mine")).toBe("You hold nothing, and wait for nothing.");
+});
+
+test("what a server refuses is told in a sentence, and what is no name in the words of the protocol", async () => {
+  const anna = await agent("anna");
+  await server.client.limit("two", 2);
+  expect(await anna.says("acquire", { name: "two", permits: 3 })).toMatch(
+    /^"two" was not acquired \(NEVER_FITS\): 3 permits of "two" can never be granted/,
+  );
+  expect(await anna.use("acquire", { name: "" })).toMatchObject({ isError: true });
+});
+
+test("an agent that ends gives its locks back at once, with its input or by a signal", async () => {
+  const anna = await agent("anna");
+  await anna.says("acquire", { name: "ends" });
+  await anna.client.close();
+  await expect.poll(() => holders("ends")).toBe(0);
+
+  const ben = await agent("ben", ["--owner", "the release agent"]);
+  await ben.says("acquire", { name: "ends" });
+  expect((await server.client.shown("ends")).holders).toMatchObject([{ owner: "the release agent" }]);
+  process.kill(ben.pid, "SIGTERM");
+  await expect.poll(() => holders("ends")).toBe(0);
+});
