@@ -133,7 +133,7 @@ async function bundle(input: string, file: string, format: "esm" | "cjs", extern
 const UNUSED =
   "better-sqlite3 mariadb/callback mysql oracledb pg pg-native pg-query-stream sqlite3 tedious".split(" ");
 /** What packages do without, or only name in messages. */
-const OPTIONAL = ["bluebird", "cardinal", "mysql2/promise", "supports-color"];
+const OPTIONAL = ["bluebird", "cardinal", "mysql2/promise", "supports-color", /^ajv(-formats)?\/dist\//];
 
 /** Throws if a part would look for a package or a loader when it runs: neither is there, and no start has to show it. */
 function expectWhole(file: string, external: readonly string[]): void {
@@ -143,7 +143,10 @@ function expectWhole(file: string, external: readonly string[]): void {
   );
   const absent = [...wanted]
     .map(([, name, loader]) => name ?? `${loader}()`)
-    .filter((name) => !isBuiltin(name) && ![...external, ...OPTIONAL].includes(name));
+    .filter((name) => !isBuiltin(name) && !external.includes(name))
+    .filter(
+      (name) => !OPTIONAL.some((known) => (known instanceof RegExp ? known.test(name) : known === name)),
+    );
   if (absent.length > 0) throw new Error(`${file} would look for ${[...new Set(absent)].join(", ")}`);
 }
 
