@@ -6,8 +6,6 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { RowlockProcess, type RunningServer, screenOf } from "../process/server-process.ts";
 
-const HOUSE = join(import.meta.dirname, "../..");
-
 /** A `rowlock` as it was installed. */
 export interface Artifact {
   /** The folder of the command `rowlock`, which comes first in the PATH. */
@@ -59,9 +57,8 @@ export async function expectPlainUse({ bin, cwd, path = process.env.PATH, env = 
     const first = await serving();
     const [run] = /^ *rowlock run .*$/m.exec(first.screen) ?? [];
     expect(shell(first, run ?? "")).toEqual({ code: 0, said: "my turn\n" });
-    // The generic client is a package of this checkout. It asks the server for the contract.
-    const [curl] = /^ *npx @bufbuild\/buf curl .*$/m.exec(first.screen) ?? [];
-    expect(execFileSync("sh", ["-c", curl ?? ""], { cwd: HOUSE, encoding: "utf8" })).toContain('"leaseId"');
+    const [curl] = /^ *curl -sS .*$/m.exec(first.screen) ?? [];
+    expect(execFileSync("sh", ["-c", curl ?? ""], { encoding: "utf8" })).toContain('"leaseId"');
     expect(await (await fetch(`${first.metricsUrl}/readyz`)).text()).toBe("ready\n");
     const taken = shell(first, "rowlock acquire plain --ttl 1h --owner anna");
     expect(taken.said).toMatch(/^ROWLOCK_LEASE=/m);
