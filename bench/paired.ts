@@ -21,6 +21,7 @@ import { TestCalls } from "../test/support/test-calls.ts";
 import { makeCacheFolder } from "./cache-folder.ts";
 import { databaseCpuSeconds } from "./cpu-time.ts";
 import { buildDriver, drive } from "./go-driver.ts";
+import { targetOf } from "./round.ts";
 import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";
 import { serve } from "./systems/rowlock.ts";
@@ -133,7 +134,7 @@ async function makePool({ target }: Server, limit: number): Promise<void> {
 }
 
 async function slice(driver: string, server: Server, work: Work): Promise<Slice> {
-  const target = work.session ? { ...server.target, system: "session" } : server.target;
+  const target = targetOf(server, work);
   const before = await used(server);
   const [figures] = await drive(driver, target, work.task, SLICE_WARM_UP_S, Number(options.seconds));
   const after = await used(server);

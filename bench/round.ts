@@ -129,8 +129,13 @@ async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promi
   return [{ ...measured, commandsPerTransaction, roundTripsPerTransaction }];
 }
 
-function targetOf({ target, http }: StartedSystem, { session, over }: Work): StartedSystem["target"] {
-  if (over && http !== undefined) return { system: over, address: http };
+/** Where the calls of a work go. Throws if the system takes none of that kind: other calls would be measured in their name. */
+export function targetOf(
+  { target, http }: Pick<StartedSystem, "target" | "http">,
+  { name, session, over }: Work,
+): StartedSystem["target"] {
+  if (over && http === undefined) throw new Error(`${name}: this server takes no calls over HTTP`);
+  if (over) return { system: over, address: http as string };
   return session ? { ...target, system: "session" } : target;
 }
 

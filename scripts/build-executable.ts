@@ -1,6 +1,6 @@
 // Makes one file that runs without Node and without node_modules: `build/rowlock`, this machine's Node with the whole
-// program in it. The commands that run servers, and that for agents, are a part of their own, which the others do not load. What the program
-// elsewhere reads from files beside it is put into the program here.
+// program in it. The commands that run servers, and the one for agents, are a part of their own, which the others do not load. What
+// the program elsewhere reads from files beside it is put into the program here.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

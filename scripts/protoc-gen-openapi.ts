@@ -10,7 +10,6 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { createEcmaScriptPlugin, getComments, runNodeJs } from "@bufbuild/protoplugin";
-
 import { EXAMPLES } from "./openapi-examples.ts";
 
 type Json = { readonly [key: string]: unknown };
@@ -90,33 +89,15 @@ class Schemas {
   }
 
   #field(field: DescField): Json {
-    switch (field.fieldKind) {
-      case "scalar":
-        return scalar(field.scalar);
-      case "enum":
-        return this.of(field.enum);
-      case "message":
-        return this.of(field.message);
-      case "list": {
-        const items =
-          field.listKind === "scalar"
-            ? scalar(field.scalar)
-            : this.of(field.listKind === "enum" ? field.enum : field.message);
-        return { type: "array", items };
-      }
-      case "map": {
-        const { mapKind } = field;
-        const values =
-          mapKind === "scalar"
-            ? scalar(field.scalar)
-            : this.of(mapKind === "enum" ? field.enum : field.message);
-        return { type: "object", additionalProperties: values };
-      }
-    }
+    const { scalar, enum: values, message } = field;
+    const one =
+      scalar === undefined ? this.of((values ?? message) as DescEnum | DescMessage) : ofScalar(scalar);
+    if (field.fieldKind === "list") return { type: "array", items: one };
+    return field.fieldKind === "map" ? { type: "object", additionalProperties: one } : one;
   }
 }
 
-function scalar(type: ScalarType): Json {
+function ofScalar(type: ScalarType): Json {
   return BY_NUMBER.get(type) ?? OF_64_BITS;
 }
 

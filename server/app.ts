@@ -125,7 +125,8 @@ async function startParts(
   stops.defer(() => memory.stop());
 
   const replica = new OwnReplica({ ...config, localHost: store.localHost, version });
-  const tracing = await startTracing(env, { version, instance: String(replica.id) }, log);
+  const origin = { version, instance: String(replica.id) };
+  const tracing = await startTracing(env, origin, log);
   stops.defer(() => tracing?.stop());
   const tracer = tracing?.tracer;
   // Replaced when its files change.
@@ -275,7 +276,6 @@ async function startParts(
   stops.defer(() => callers?.stop());
   await files.start();
   await callers?.begin().catch(cannotStart);
-  const origin = { version, instance: String(replica.id) };
   const sending = await startSendingMetrics(env, origin, log, () => metrics.values());
   stops.defer(() => sending?.stop());
   callers?.watch((loss) => grpc.endLost(loss));

@@ -1,5 +1,5 @@
-// The locks of an agent: what it holds and waits for, under the names that it uses, and sentences that tell it what to do next. An
-// agent waits some seconds for the answer of a tool, so a wait for a lock goes on between two calls, with its place kept.
+// Keeps what an agent holds and waits for, by the names that it uses, and tells it in sentences what to do next. An agent waits only
+// seconds for the answer of a tool, so a wait for a lock goes on between two calls, with its place kept.
 
 import { FURTHER_LOCKS_MAX } from "../../server/core/bounds.ts";
 import type {
@@ -17,21 +17,19 @@ import { counted, timeWords } from "./print.ts";
 export const CALL_MS_MAX = 25_000;
 /** How long a wait lasts that nobody asks for any more. */
 export const FORGOTTEN_AFTER_MS = 300_000;
-/** Above a path: one claim takes no more locks beside the first. */
-const FOLDERS_MAX = FURTHER_LOCKS_MAX;
 
 export interface Wanted {
   readonly name: string;
   readonly mode?: Mode | undefined;
   readonly permits?: number | undefined;
-  /** The name is a path: what is above it is taken beside other readers, so that nobody takes a folder above for itself. */
+  /** The name is a path: the claim also takes the folders above it, as a reader, so that no other claim can have one of them alone. */
   readonly isPath?: boolean | undefined;
   /** What the agent is going to do, for those who wait. */
   readonly reason?: string | undefined;
 }
 
 interface Wait {
-  /** What the agent is told when it is over. */
+  /** Resolves with the sentence for the agent when the wait ends. */
   readonly over: Promise<string>;
   readonly stop: AbortController;
   place: Place | undefined;
@@ -42,7 +40,6 @@ export interface AgentLocksOptions {
   readonly rowlock: Pick<RowlockClient, "acquire">;
   /** Who holds the locks, for people. */
   readonly owner: () => string;
-  readonly forgottenAfterMs?: number;
 }
 
 export class AgentLocks {
@@ -68,10 +65,9 @@ export class AgentLocks {
     clearTimeout(wait.forgotten);
     const answer = await Promise.race([wait.over, later(Math.min(waitMs, CALL_MS_MAX))]);
     if (answer !== undefined) return answer;
-    const { forgottenAfterMs = FORGOTTEN_AFTER_MS } = this.#options;
-    wait.forgotten = setTimeout(() => wait.stop.abort(), forgottenAfterMs).unref();
+    wait.forgotten = setTimeout(() => wait.stop.abort(), FORGOTTEN_AFTER_MS).unref();
     return (
-      `Not yet: ${placeWords(wait.place)} for "${name}". Your place is kept for ${timeWords(forgottenAfterMs)}: call acquire again ` +
+      `Not yet: ${placeWords(wait.place)}${wait.place ? "," : ""} for "${name}". Your place is kept for ${timeWords(FORGOTTEN_AFTER_MS)}: call acquire again ` +
       "with the same name to go on waiting, do other work meanwhile, or call release to give the place up. Do not touch what " +
       "the lock protects before you hold it."
     );
@@ -178,8 +174,8 @@ function pathFault(path: string): string | null {
   const parts = path.split("/");
   if (parts.some((part) => ["", ".", ".."].includes(part)))
     return `Write the path from the root of the repository, as all do, without a slash at either end and without . and ..: not "${path}".`;
-  if (parts.length > FOLDERS_MAX + 1)
-    return `"${path}" has more than ${FOLDERS_MAX} folders above it: acquire one of these folders instead.`;
+  if (parts.length > FURTHER_LOCKS_MAX + 1)
+    return `"${path}" has more than ${FURTHER_LOCKS_MAX} folders above it: acquire one of these folders instead.`;
   return null;
 }
 
@@ -195,7 +191,7 @@ function placeWords(place: Place | undefined): string {
     ahead === 0
       ? "you are next in the queue"
       : `${others} ${ahead === 1 ? "is" : "are"} before you in the queue`;
-  return `${where}, and have waited ${timeWords(waitedMs)},`;
+  return `${where}, and have waited ${timeWords(waitedMs)}`;
 }
 
 function refusedWords(name: string, { reason, message, retryAfterMs }: Refusal): string {

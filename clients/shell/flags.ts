@@ -195,7 +195,7 @@ export function addSpendOptions<Each extends Command>(command: Each): Each {
     .option("-q, --quiet", "print neither the place in the queue nor that nothing was spent");
 }
 
-/** A command that takes one lock, or tells of one, says so to whoever names several. */
+/** Refuses --also with this sentence, for a command that is about one lock. */
 export function refuseAlso<Each extends Command>(command: Each, instead: string): Each {
   const refuse = () => {
     throw new InvalidArgumentError(instead);

@@ -143,9 +143,13 @@ function banner(config: Config, app: App, version: string): string {
   return [...lines, "", ...offers, `  ${takeALock(config, app)}`, "", ""].join("\n");
 }
 
-/** The listen address may stand for all addresses of the machine; a client needs one of them. */
 function addressOf({ grpcAddress }: App): string {
-  return grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+  return callable(grpcAddress);
+}
+
+/** A listen address may stand for all addresses of the machine; a client needs one of them. */
+function callable(address: string): string {
+  return address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
 }
 
 /** For clients that reach the server by its IP address. */
@@ -196,5 +200,5 @@ function plainHttp(config: Config, { httpAddress, metricsAddress }: App): string
   if (address === null) return null;
   // Tokens do not cross a network without TLS, and the page's port takes no changes from strangers on it.
   const isOpen = httpAddress !== null && (!config.access || config.allowPlaintextTokens);
-  return isOpen || isLoopback(hostOf(address)) ? address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1") : null;
+  return isOpen || isLoopback(hostOf(address)) ? callable(address) : null;
 }

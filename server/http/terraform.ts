@@ -3,27 +3,15 @@
 // kept as labels. Nothing is kept here: the id of the info is the id of the request, by which a later UNLOCK finds the lease.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  create,
-  type DescMessage,
-  type Message,
-  type MessageInitShape,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { create, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Claim } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  AcquireRequestSchema,
-  type AcquireResponse,
-  type ClaimReference,
-  ForceReleaseRequestSchema,
-  GetLockRequestSchema,
-  type GetLockResponse,
-  ReleaseRequestSchema,
-  RenewRequestSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
+import { TEXT_BYTES_MAX } from "../core/bounds.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
+import { durationMessage } from "../grpc/messages/messages.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import { type AnyVerb, ROWS } from "../grpc/verbs.ts";
 import { connectError, sendError } from "./connect-error.ts";
@@ -33,7 +21,6 @@ import type { OpenRequests } from "./open-requests.ts";
 
 export const TERRAFORM_PATH = "/terraform/";
 const LOCKED = 423;
-const VALUE_BYTES_MAX = 255;
 /** Of the lock info, and the label that keeps each. `Who` is the owner. */
 const LABELS = {
   ID: "terraform_id",
@@ -54,14 +41,13 @@ interface Wished {
   readonly ttlS: number | null;
 }
 
-/** One request, whose sender is known. */
-interface Caller {
-  perform<In extends DescMessage, Out extends Message>(
-    verb: AnyVerb | undefined,
-    schema: In,
-    message: MessageInitShape<In>,
-  ): Promise<Out>;
-}
+type Methods = (typeof LockService)["method"];
+
+/** Performs a verb for whoever has sent the request. Rejects with CallFailed. */
+type Perform = <Name extends "acquire" | "renew" | "release" | "getLock" | "forceRelease">(
+  name: Name,
+  message: MessageInitShape<Methods[Name]["input"]>,
+) => Promise<MessageShape<Methods[Name]["output"]>>;
 
 interface Answer {
   readonly status: number;
@@ -97,7 +83,7 @@ export class TerraformLocks {
       const { status, info: holder } = await step(
         wishedBy(request),
         info,
-        this.#callerOf(request, response, identity),
+        this.#performFor(request, response, identity),
       );
       const text = holder ? JSON.stringify(holder) : "";
       response.writeHead(status, {
@@ -110,74 +96,60 @@ export class TerraformLocks {
     }
   }
 
-  #callerOf(request: IncomingMessage, response: ServerResponse, identity: Identity): Caller {
+  #performFor(request: IncomingMessage, response: ServerResponse, identity: Identity): Perform {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    return {
-      perform: async <In extends DescMessage, Out extends Message>(
-        verb: AnyVerb | undefined,
-        schema: In,
-        message: MessageInitShape<In>,
-      ) => {
-        const call = new HttpCall(request, gone.signal, undefined);
-        const asked = create(schema, message) as MessageShape<In>;
-        return (await answered(this.#served, verb as AnyVerb, {
-          call,
-          message: asked,
-          identify: () => identity,
-        })) as Out;
-      },
+    return async (name, asked) => {
+      const call = new HttpCall(request, gone.signal, undefined);
+      const message = create(LockService.method[name].input, asked as object);
+      const arrived = { call, message, identify: () => identity };
+      return (await answered(this.#served, ROWS[name] as AnyVerb, arrived)) as never;
     };
   }
 }
 
-const STEPS: ReadonlyMap<string, (wished: Wished, info: Info | null, caller: Caller) => Promise<Answer>> =
+const STEPS: ReadonlyMap<string, (wished: Wished, info: Info | null, perform: Perform) => Promise<Answer>> =
   new Map([
     ["LOCK", lock],
     ["UNLOCK", unlock],
   ]);
 
-async function lock({ name, waitS, ttlS }: Wished, info: Info | null, caller: Caller): Promise<Answer> {
+async function lock({ name, waitS, ttlS }: Wished, info: Info | null, perform: Perform): Promise<Answer> {
   if (!info?.ID) throw badRequest([{ field: "ID", description: "is missing: send the lock info in JSON" }]);
   const { Who, ...rest } = info;
   const labels = Object.entries(LABELS).map(([field, label]) => [
     label,
     cut(rest[field as keyof typeof rest]),
   ]);
-  const { outcome } = await caller.perform<typeof AcquireRequestSchema, AcquireResponse>(
-    ROWS.acquire,
-    AcquireRequestSchema,
-    {
-      name,
-      requestId: info.ID,
-      terms: {
-        lasting: ttlS === null ? { case: "noExpiry", value: {} } : { case: "ttl", value: seconds(ttlS) },
-        owner: cut(Who),
-        labels: Object.fromEntries(labels.filter(([, value]) => value !== "")),
-      },
-      whenBusy: waitS === 0 ? { case: undefined } : { case: "wait", value: { maxWait: seconds(waitS) } },
+  const { outcome } = await perform("acquire", {
+    name,
+    requestId: info.ID,
+    terms: {
+      lasting: ttlS === null ? { case: "noExpiry", value: {} } : { case: "ttl", value: seconds(ttlS) },
+      owner: cut(Who),
+      labels: Object.fromEntries(labels.filter(([, value]) => value !== "")),
     },
-  );
+    whenBusy: waitS === 0 ? { case: undefined } : { case: "wait", value: { maxWait: seconds(waitS) } },
+  });
   if (outcome.case === "lease") {
     const { leaseId, provisional } = outcome.value;
-    if (provisional) await caller.perform(ROWS.renew, RenewRequestSchema, { leaseId });
+    if (provisional) await perform("renew", { leaseId });
     return { status: 200 };
   }
   const { holders = [], message = "" } = outcome.value as { holders?: Claim[]; message?: string };
   return { status: LOCKED, info: infoOf(holders[0], message) };
 }
 
-async function unlock({ name }: Wished, info: Info | null, caller: Caller): Promise<Answer> {
+async function unlock({ name }: Wished, info: Info | null, perform: Perform): Promise<Answer> {
   // As `force-unlock` sends it, which does not send the id that somebody has typed.
-  if (!info?.ID) return await force({ case: "name", value: name }, caller);
+  if (!info?.ID) {
+    const { lock: found } = await perform("getLock", { name });
+    return found?.holderCount === 0 ? { status: 200 } : await force({ case: "name", value: name }, perform);
+  }
   // The same request again: it answers with the lease, or with its end. If it was never made, it takes what is free.
-  const { outcome } = await caller.perform<typeof AcquireRequestSchema, AcquireResponse>(
-    ROWS.acquire,
-    AcquireRequestSchema,
-    { name, requestId: info.ID },
-  );
+  const { outcome } = await perform("acquire", { name, requestId: info.ID });
   if (outcome.case === "lease") {
-    await caller.perform(ROWS.release, ReleaseRequestSchema, { leaseId: outcome.value.leaseId });
+    await perform("release", { leaseId: outcome.value.leaseId });
     return { status: 200 };
   }
   if (outcome.case !== "refusal") return { status: 200 };
@@ -186,32 +158,21 @@ async function unlock({ name }: Wished, info: Info | null, caller: Caller): Prom
   const theirs = holders.find(({ labels }) => labels[LABELS.ID] === info.ID);
   if (!theirs) return { status: LOCKED, info: infoOf(holders[0], message) };
   const { ticketNumber } = theirs;
-  return await force({ case: "claim", value: { lockName: name, ticketNumber } as ClaimReference }, caller);
+  return await force({ case: "claim", value: { lockName: name, ticketNumber } }, perform);
 }
 
 async function force(
-  target: MessageInitShape<typeof ForceReleaseRequestSchema>["target"] & object,
-  caller: Caller,
+  target: MessageInitShape<Methods["forceRelease"]["input"]>["target"] & object,
+  perform: Perform,
 ): Promise<Answer> {
-  if (target.case === "name") {
-    const { lock: found } = await caller.perform<typeof GetLockRequestSchema, GetLockResponse>(
-      ROWS.getLock,
-      GetLockRequestSchema,
-      { name: target.value },
-    );
-    if (found?.holderCount === 0) return { status: 200 };
-  }
-  await caller.perform(ROWS.forceRelease, ForceReleaseRequestSchema, {
-    target,
-    reason: "unlocked by Terraform",
-  });
+  await perform("forceRelease", { target, reason: "unlocked by Terraform" });
   return { status: 200 };
 }
 
 /** Of whoever holds the lock, in the form in which Terraform shows it. */
 function infoOf(holder: Claim | undefined, message: string): Info {
   const label = (of: string) => holder?.labels[of] ?? "";
-  const grantedAt = holder?.grantedAt ? new Date(Number(holder.grantedAt.seconds) * 1_000) : new Date();
+  const grantedAt = holder?.grantedAt ? timestampDate(holder.grantedAt) : new Date();
   return {
     ID: label(LABELS.ID) || (holder ? `#${holder.ticketNumber}` : ""),
     Operation: label(LABELS.Operation),
@@ -276,11 +237,11 @@ function withBearer(request: IncomingMessage): void {
 
 function cut(text: string): string {
   let short = text;
-  while (Buffer.byteLength(short) > VALUE_BYTES_MAX) short = short.slice(0, -1);
+  while (Buffer.byteLength(short) > TEXT_BYTES_MAX) short = short.slice(0, -1);
   // A pair of surrogates is one letter.
   return short.replace(/[\ud800-\udbff]$/, "");
 }
 
 function seconds(count: number) {
-  return { seconds: BigInt(count), nanos: 0 };
+  return durationMessage(count * 1e6);
 }

@@ -102,12 +102,16 @@ export class Metrics {
 
   /** All metrics as they are now, for programs. */
   async values() {
-    await Promise.all(this.#gauges.map((set) => set()));
+    await this.#setGauges();
     return [...(await this.#registry.getMetricsAsJSON()), ...(await this.#nodeRegistry.getMetricsAsJSON())];
   }
 
-  async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
+  async #setGauges(): Promise<void> {
     await Promise.all(this.#gauges.map((set) => set()));
+  }
+
+  async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
+    await this.#setGauges();
     const nodes = await this.#nodeRegistry.metrics();
     if (!accept.includes(OPEN_METRICS)) {
       const { contentType } = this.#registry;

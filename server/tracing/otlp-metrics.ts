@@ -7,6 +7,7 @@ import {
   type PushMetricExporter,
 } from "@opentelemetry/sdk-metrics";
 import type { Protocol } from "./otel-env.ts";
+import type { TracingLog } from "./otel-tracer.ts";
 import { otlpMetrics, type ScrapedMetric } from "./otlp-points.ts";
 import { type Origin, resourceOf } from "./resource.ts";
 
@@ -15,11 +16,6 @@ export interface MetricSettings {
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly warnings: readonly string[];
-}
-
-export interface MetricLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 export class OtlpMetrics {
@@ -60,7 +56,7 @@ export class OtlpMetrics {
 }
 
 /** Where the standard variables say. */
-export async function metricExporter(protocol: Protocol, log: MetricLog): Promise<PushMetricExporter> {
+export async function metricExporter(protocol: Protocol, log: TracingLog): Promise<PushMetricExporter> {
   const { OTLPMetricExporter } =
     protocol === "grpc"
       ? await import("@opentelemetry/exporter-metrics-otlp-grpc")

@@ -1,13 +1,13 @@
 // Whether the metrics of a server are sent to a collector, and how often: as the standard variables of OpenTelemetry say. A server that
 // sends none loads nothing of it.
 
+import { flushed } from "./flush.ts";
 import { countOf, type Env, isDisabled, namesOtlp, protocolOf, textOf } from "./otel-env.ts";
-import type { MetricLog, MetricSettings } from "./otlp-metrics.ts";
+import type { TracingLog } from "./otel-tracer.ts";
+import type { MetricSettings } from "./otlp-metrics.ts";
 import type { ScrapedMetric } from "./otlp-points.ts";
 import type { Origin } from "./resource.ts";
 
-/** How long a server that stops waits for the collector. */
-const FLUSH_MS = 500;
 const INTERVAL_MS = 60_000;
 const TIMEOUT_MS = 30_000;
 
@@ -29,7 +29,7 @@ export function readMetricSettings(env: Env): MetricSettings {
 export async function startSendingMetrics(
   env: Env,
   origin: Origin,
-  log: MetricLog,
+  log: TracingLog,
   scrape: () => Promise<readonly ScrapedMetric[]>,
 ): Promise<{ stop(): Promise<void> } | null> {
   if (!areMetricsSent(env)) return null;
@@ -39,13 +39,5 @@ export async function startSendingMetrics(
   const { protocol, intervalMs } = settings;
   const sent = new OtlpMetrics(await metricExporter(protocol, log), settings, origin, scrape);
   log.info({ protocol, intervalMs }, "metrics are sent to a collector");
-  return {
-    async stop() {
-      const over = Promise.withResolvers<void>();
-      const timer = setTimeout(over.resolve, FLUSH_MS);
-      sent.stop().then(over.resolve, over.resolve);
-      await over.promise;
-      clearTimeout(timer);
-    },
-  };
+  return { stop: () => flushed(() => sent.stop()) };
 }

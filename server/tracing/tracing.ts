@@ -1,16 +1,14 @@
 // Starts and stops the traces of a server, as the standard variables of OpenTelemetry say. A server without traces loads nothing of it.
 
 import type { Tracer } from "../core/span.ts";
+import { flushed } from "./flush.ts";
 import { countOf, type Env, isDisabled, namesOtlp, protocolOf, textOf } from "./otel-env.ts";
 import type { Buffering, OtelSettings, Sampling, TracingLog } from "./otel-tracer.ts";
 import type { Origin } from "./resource.ts";
 
-/** How long a server that stops waits for the collector: less than it takes at most to stop after its calls. */
-const FLUSH_MS = 500;
-
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what has ended, within FLUSH_MS. Never rejects: the exporter logs what is lost. */
+  /** Sends what has ended, within a short time. Never rejects: the exporter logs what is lost. */
   stop(): Promise<void>;
 }
 
@@ -27,13 +25,7 @@ export async function startTracing(env: Env, origin: Origin, log: TracingLog): P
   log.info({ protocol, sampling }, "calls are traced");
   return {
     tracer,
-    async stop() {
-      const over = Promise.withResolvers<void>();
-      const timer = setTimeout(over.resolve, FLUSH_MS);
-      tracer.stop().then(over.resolve, over.resolve);
-      await over.promise;
-      clearTimeout(timer);
-    },
+    stop: () => flushed(() => tracer.stop()),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
-import type { Claim } from "../../core/claim.ts";
+import type { Claim, Member } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
 import { type EffectiveLimit, fits, isUnder } from "../../core/limit.ts";
 import { heldBy } from "../../core/lock.ts";
@@ -140,11 +140,12 @@ export async function endingOf(engine: LockEngine, claim: Claim, lockName: strin
 async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
   const at = endedAt(claim, lockName);
   const lists = await Promise.all(at.map((lock) => holdersFor(engine, lock, claim.endReason, call)));
-  const limited = await limitFor(engine, at, claim.endReason, call);
+  const limits = await limitsOf(engine, at, claim.endReason, call);
+  const limited = limits.find(({ limit }) => claim.endReason === "never_fits" || limit.limit === 0) ?? null;
   const ended = shownEnd(call, claim, lockName);
   const inTheWay =
     at.length > 1 && claim.endReason === "timed_out"
-      ? (limited?.lockName ?? (await heldAgainst(engine, claim, lists, call)))
+      ? (limited?.lockName ?? heldAgainst(claim, lists, limits))
       : undefined;
   const about = inTheWay ?? limited?.lockName ?? (at.length > 1 ? lockName : (at[0] as Lock).lockName);
   const message = endedMessage(about, ended, merged(at, lists), limited && shownLimit(call, limited.limit));
@@ -152,19 +153,16 @@ async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: C
 }
 
 /** The first of several locks that the claim cannot have beside its present holders, as far as the caller sees these. */
-async function heldAgainst(
-  engine: LockEngine,
+function heldAgainst(
   { members }: Claim,
   lists: readonly (Holders | null)[],
-  call: Call,
-): Promise<string | undefined> {
-  for (const [at, member] of (members ?? []).entries()) {
+  limits: readonly Limited[],
+): string | undefined {
+  const isHeld = (member: Member, at: number) => {
     const claims = lists[at]?.claims ?? [];
-    if (claims.length === 0) continue;
-    const { limit } = await engine.limit(member.name, call);
-    if (!fits(heldBy(claims), limit, member)) return member.name;
-  }
-  return undefined;
+    return claims.length > 0 && !fits(heldBy(claims), (limits[at] as Limited).limit.limit, member);
+  };
+  return members?.find(isHeld)?.name;
 }
 
 type Lock = Pick<Answer, "lockId" | "lockName">;
@@ -185,19 +183,22 @@ function merged(locks: readonly Lock[], lists: readonly (Holders | null)[]): Hol
   return { nowUs: first.nowUs, claims: claims.slice(0, SHOWN_BY_REFUSAL_MAX), lockNames };
 }
 
-/** The limit now in force, if a claim that has ended so may have ended by it; a wait does so only by a pause. */
-async function limitFor(
+interface Limited {
+  readonly lockName: string;
+  readonly limit: EffectiveLimit;
+}
+
+/** The limits now in force of locks because of which a claim may have ended so; empty: their limits have nothing to do with it. */
+async function limitsOf(
   engine: LockEngine,
   locks: readonly Lock[],
   reason: Claim["endReason"],
   call: Call,
-): Promise<{ readonly lockName: string; readonly limit: EffectiveLimit } | null> {
-  if (reason !== "never_fits" && reason !== "timed_out") return null;
-  for (const { lockName } of locks) {
-    const limit = await engine.limit(lockName, call);
-    if (reason === "never_fits" || limit.limit === 0) return { lockName, limit };
-  }
-  return null;
+): Promise<readonly Limited[]> {
+  if (reason !== "never_fits" && reason !== "timed_out") return [];
+  return await Promise.all(
+    locks.map(async ({ lockName }) => ({ lockName, limit: await engine.limit(lockName, call) })),
+  );
 }
 
 /** null: the reason has nothing to do with holders, or the caller may not see them. Reads them unless they are `known`. */
