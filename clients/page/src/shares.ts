@@ -17,7 +17,7 @@ export function groupsOf({ queueRules }: LockJson): ((claim: ClaimJson) => strin
   return ({ principal = "", labels = {} }) => groupOf({ principal, labels }, shareBy);
 }
 
-/** Empty: its shares are not fair, or nobody is there. Those that hold most come first. */
+/** The groups, those that hold most first. Empty if the lock's shares are not fair, or if it has neither holders nor waiters. */
 export function sharesOf(lock: LockJson): readonly Share[] {
   const { holders = [], waiters = [] } = lock;
   const groupAt = groupsOf(lock);
