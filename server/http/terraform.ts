@@ -141,7 +141,7 @@ async function lock({ name, waitS, ttlS }: Wished, info: Info | null, perform: P
 }
 
 async function unlock({ name }: Wished, info: Info | null, perform: Perform): Promise<Answer> {
-  // As `force-unlock` sends it, which does not send the id that somebody has typed.
+  // As Terraform's `force-unlock` sends it, without the id that somebody has typed. OpenTofu sends that alone.
   if (!info?.ID) {
     const { lock: found } = await perform("getLock", { name });
     return found?.holderCount === 0 ? { status: 200 } : await force({ case: "name", value: name }, perform);
@@ -155,7 +155,7 @@ async function unlock({ name }: Wished, info: Info | null, perform: Perform): Pr
   if (outcome.case !== "refusal") return { status: 200 };
   const { holders, message } = outcome.value;
   // Somebody else has taken it with this id: to end that needs the right to.
-  const theirs = holders.find(({ labels }) => labels[LABELS.ID] === info.ID);
+  const theirs = holders.find((holder) => idOf(holder) === info.ID);
   if (!theirs) return { status: LOCKED, info: infoOf(holders[0], message) };
   const { ticketNumber } = theirs;
   return await force({ case: "claim", value: { lockName: name, ticketNumber } }, perform);
@@ -169,17 +169,24 @@ async function force(
   return { status: 200 };
 }
 
-/** Of whoever holds the lock, in the form in which Terraform shows it. */
+/** Of a job of another kind, its number in the queue. */
+const idOf = ({ labels, ticketNumber }: Claim) => labels[LABELS.ID] || `#${ticketNumber}`;
+
+/** Of whoever holds the lock. Terraform shows nothing of it but the id, behind which the rest stands for people. */
 function infoOf(holder: Claim | undefined, message: string): Info {
-  const label = (of: string) => holder?.labels[of] ?? "";
-  const grantedAt = holder?.grantedAt ? timestampDate(holder.grantedAt) : new Date();
+  const now = new Date().toISOString();
+  if (!holder)
+    return { ID: message, Operation: "", Info: message, Who: "", Version: "", Created: now, Path: "" };
+  const label = (of: string) => holder.labels[of] ?? "";
+  const since =
+    label(LABELS.Created) || (holder.grantedAt ? timestampDate(holder.grantedAt).toISOString() : now);
   return {
-    ID: label(LABELS.ID) || (holder ? `#${holder.ticketNumber}` : ""),
+    ID: `${idOf(holder)} (${[holder.owner, label(LABELS.Operation), `since ${since}`].filter(Boolean).join(", ")})`,
     Operation: label(LABELS.Operation),
-    Info: holder ? label(LABELS.Info) : message,
-    Who: holder?.owner ?? "",
+    Info: label(LABELS.Info),
+    Who: holder.owner,
     Version: label(LABELS.Version),
-    Created: label(LABELS.Created) || grantedAt.toISOString(),
+    Created: since,
     Path: label(LABELS.Path),
   };
 }
@@ -195,7 +202,9 @@ function infoIn(body: Buffer): Info | null {
   }
   const fields = [...Object.keys(LABELS), "Who"] as (keyof Info)[];
   const text = (field: keyof Info) => String((read as Record<string, unknown> | null)?.[field] ?? "");
-  return Object.fromEntries(fields.map((field) => [field, text(field)])) as unknown as Info;
+  const info = Object.fromEntries(fields.map((field) => [field, text(field)])) as unknown as Info;
+  // Without what stands behind an id for people, who may have copied all of it.
+  return { ...info, ID: info.ID.replace(/ \(.*$/s, "") };
 }
 
 function wishedBy({ url = "" }: IncomingMessage): Wished {

@@ -74,6 +74,11 @@ function ask(method: string, path: string, info: Info | null, who: Who | null): 
 const lock = (path: string, info: Info | null, who: Who | null = "anna") => ask("LOCK", path, info, who);
 const unlock = (path: string, info: Info | null, who: Who | null = "anna") => ask("UNLOCK", path, info, who);
 const OK = { status: 200, json: null };
+/** Terraform shows nothing but the id, behind which the rest stands. */
+const lockedBy = (info: Info) => ({
+  status: 423,
+  json: { ...info, ID: `${info.ID} (${info.Who}, ${info.Operation}, since ${info.Created})` },
+});
 /** Past the gate, which is only at the door. */
 const shown = (name: string) => server.client.shown(name);
 
@@ -85,7 +90,7 @@ describe("a state", () => {
     expect((await shown("terraform/shop")).holders).toMatchObject([
       { owner: "anna@laptop", principal: "token:anna", labels },
     ]);
-    expect(await lock("/terraform/shop", ben, "ben")).toEqual({ status: 423, json: anna });
+    expect(await lock("/terraform/shop", ben, "ben")).toEqual(lockedBy(anna));
     // A retry of the client, whose answer was lost.
     expect(await lock("/terraform/shop", anna)).toEqual(OK);
     expect(await unlock("/terraform/shop", anna)).toEqual(OK);
@@ -126,14 +131,24 @@ describe("a state", () => {
   test("is not unlocked by an id that does not hold it", async () => {
     const anna = infoOf("anna");
     await lock("/terraform/other", anna);
-    expect(await unlock("/terraform/other", infoOf("ben"), "ops")).toEqual({ status: 423, json: anna });
+    expect(await unlock("/terraform/other", infoOf("ben"), "ops")).toEqual(lockedBy(anna));
   });
 
   test("that a job of another kind holds shows its owner", async () => {
     await server.client.lease({ name: "terraform/mixed", terms: { owner: "nightly" } });
     const { status, json } = await lock("/terraform/mixed", infoOf("ben", { Info: "é".repeat(300) }), "ben");
-    expect([status, json]).toMatchObject([423, { ID: "#1", Who: "nightly" }]);
+    const ID = `#1 (nightly, since ${json?.Created})`;
+    expect([status, json]).toMatchObject([423, { ID, Who: "nightly" }]);
     expect(Date.parse(String(json?.Created))).not.toBeNaN();
+    // As OpenTofu's force-unlock sends it, with an id that somebody has copied.
+    expect(await unlock("/terraform/mixed", { ID } as Info, "ops")).toEqual(OK);
+    expect(await shown("terraform/mixed")).toMatchObject({ holderCount: 0, lastFencingToken: 1n });
+  });
+
+  test("that nobody may have now says why", async () => {
+    await server.client.limit("terraform/frozen", 0, { reason: "freeze until Monday" });
+    const told = await lock("/terraform/frozen", infoOf("ben"), "ben");
+    expect(told).toMatchObject({ status: 423, json: { ID: expect.stringContaining("freeze until Monday") } });
   });
 });
 
