@@ -1,21 +1,14 @@
 // Keeps what an agent holds and waits for, by the names that it uses, and tells it in sentences what to do next. An agent waits only
 // seconds for the answer of a tool, so a wait for a lock goes on between two calls, with its place kept.
 
-import { FURTHER_LOCKS_MAX } from "../../server/core/bounds.ts";
-import type {
-  Lock,
-  LockOptions,
-  Mode,
-  Place,
-  Refusal,
-  RowlockClient,
-  WantedLock,
-} from "../typescript/src/index.ts";
+import type { Lock, LockOptions, Mode, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
+import { whoWords } from "./agent-answers.ts";
+import { foldersAbove, pathFault } from "./agent-paths.ts";
 import { counted, timeWords } from "./print.ts";
 
 /** How long one call waits: clients of agents give up after a minute. */
 export const CALL_MS_MAX = 25_000;
-/** How long a wait lasts that nobody asks for any more. */
+/** How long a wait lasts that nobody asks for any more, and a lock that it brought and nobody knows of. */
 export const FORGOTTEN_AFTER_MS = 300_000;
 
 export interface Wanted {
@@ -32,20 +25,29 @@ interface Wait {
   /** Resolves with the sentence for the agent when the wait ends. */
   readonly over: Promise<string>;
   readonly stop: AbortController;
+  readonly begunMs: number;
   place: Place | undefined;
-  forgotten: NodeJS.Timeout | undefined;
+}
+
+interface Held {
+  readonly lock: Lock;
+  readonly grantedMs: number;
+  /** The agent knows of it. */
+  isTold: boolean;
 }
 
 export interface AgentLocksOptions {
-  readonly rowlock: Pick<RowlockClient, "acquire">;
+  readonly rowlock: Pick<RowlockClient, "acquire" | "getLock">;
   /** Who holds the locks, for people. */
   readonly owner: () => string;
 }
 
 export class AgentLocks {
   readonly #options: AgentLocksOptions;
-  readonly #held = new Map<string, Lock>();
+  readonly #held = new Map<string, Held>();
   readonly #waits = new Map<string, Wait>();
+  /** Of each wait that the agent was sent away from, what ends it if the agent does not come back. */
+  readonly #forgotten = new Map<string, NodeJS.Timeout>();
   /** Names of locks that were lost, and not told yet. */
   readonly #lost = new Set<string>();
 
@@ -55,58 +57,79 @@ export class AgentLocks {
 
   /** Takes the lock, or waits for it for some time, or goes on to wait. */
   async acquire(wanted: Wanted, waitMs: number): Promise<string> {
-    const { name } = wanted;
-    const fault = wanted.isPath ? pathFault(name) : null;
+    const { name, isPath = false } = wanted;
+    const fault = isPath ? pathFault(name) : null;
     if (fault !== null) return fault;
+    this.#remember(name);
     const held = this.#held.get(name);
     if (held)
-      return `You hold "${name}" already (fencing token ${held.token}). Release it when you are done.`;
+      return `You hold "${name}", with the fencing token ${held.lock.token}. Release it when you are done.`;
     const wait = this.#waits.get(name) ?? this.#begin(wanted);
-    clearTimeout(wait.forgotten);
     const answer = await Promise.race([wait.over, later(Math.min(waitMs, CALL_MS_MAX))]);
-    if (answer !== undefined) return answer;
-    wait.forgotten = setTimeout(() => wait.stop.abort(), FORGOTTEN_AFTER_MS).unref();
-    return (
-      `Not yet: ${placeWords(wait.place)}${wait.place ? "," : ""} for "${name}". Your place is kept for ${timeWords(FORGOTTEN_AFTER_MS)}: call acquire again ` +
-      "with the same name to go on waiting, do other work meanwhile, or call release to give the place up. Do not touch what " +
-      "the lock protects before you hold it."
-    );
+    if (answer !== undefined) {
+      const granted = this.#held.get(name);
+      if (granted) granted.isTold = true;
+      return answer;
+    }
+    this.#forgotten.set(name, setTimeout(() => void this.release(name), FORGOTTEN_AFTER_MS).unref());
+    const kept = timeWords(FORGOTTEN_AFTER_MS);
+    return [
+      `Not yet: ${placeWords(wait)}, for "${name}".`,
+      await whoWords(this.#options.rowlock, name, isPath),
+      `Your place is kept for ${kept}, and the lock, too, if it becomes yours meanwhile: call acquire again with the same name to go ` +
+        "on waiting, do other work meanwhile, or call release to give the place up. Do not touch what the lock protects before " +
+        "you hold it.",
+    ].join("\n");
   }
 
   /** Gives the lock back, or the place. */
   async release(name: string): Promise<string> {
-    const lock = this.#held.get(name);
-    if (lock) {
-      this.#held.delete(name);
-      await lock.release();
-      return `Released "${name}".`;
-    }
+    this.#remember(name);
     const wait = this.#waits.get(name);
-    if (!wait) return `You neither hold "${name}" nor wait for it: there is nothing to do.`;
-    wait.stop.abort();
-    return await wait.over;
+    wait?.stop.abort();
+    const left = await wait?.over;
+    // It may have been granted just before it was given up.
+    const held = this.#held.get(name);
+    if (!held) return left ?? `You neither hold "${name}" nor wait for it: there is nothing to do.`;
+    this.#held.delete(name);
+    await held.lock.release();
+    return `Released "${name}".`;
   }
 
   /** What it holds and waits for. */
   mine(): string {
     const held = [...this.#held.values()].map(
-      (lock) => `- you hold "${lock.name}" (fencing token ${lock.token})`,
+      ({ lock }) => `- you hold "${lock.name}" (fencing token ${lock.token})`,
     );
-    const waits = [...this.#waits].map(
-      ([name, { place }]) => `- you wait for "${name}": ${placeWords(place)}`,
-    );
+    const waits = [...this.#waits].map(([name, wait]) => `- you wait for "${name}": ${placeWords(wait)}`);
     return [...held, ...waits].join("\n") || "You hold nothing, and wait for nothing.";
+  }
+
+  holds(name: string): boolean {
+    return this.#held.has(name);
   }
 
   /** What it must know before anything else; empty: nothing. Told once. */
   news(): string {
     const lost = [...this.#lost].map((name) => `"${name}"`);
     this.#lost.clear();
-    if (lost.length === 0) return "";
-    return (
-      `You have lost ${lost.join(", ")}, and somebody else may have it now: stop what you do there, and acquire it again before you ` +
-      "go on. Look first at what others have changed meanwhile.\n"
-    );
+    const news =
+      lost.length === 0
+        ? []
+        : [
+            `You have lost ${lost.join(", ")}, and somebody else may have it now: stop what you do there, and acquire it again before ` +
+              "you go on. Look first at what others have changed meanwhile.\n",
+          ];
+    for (const [name, held] of this.#held) {
+      if (held.isTold) continue;
+      held.isTold = true;
+      this.#remember(name);
+      const ago = timeWords(performance.now() - held.grantedMs);
+      news.push(
+        `Your wait for "${name}" is over: you have held it for ${ago}. Do the work there, and release it.\n`,
+      );
+    }
+    return news.join("");
   }
 
   /** Gives everything back. */
@@ -114,7 +137,13 @@ export class AgentLocks {
     for (const { stop } of this.#waits.values()) stop.abort();
     const held = [...this.#held.values()];
     this.#held.clear();
-    await Promise.allSettled(held.map((lock) => lock.release()));
+    await Promise.allSettled(held.map(({ lock }) => lock.release()));
+  }
+
+  /** The agent has come back. */
+  #remember(name: string): void {
+    clearTimeout(this.#forgotten.get(name));
+    this.#forgotten.delete(name);
   }
 
   #begin({ name, mode, permits, isPath = false, reason }: Wanted): Wait {
@@ -138,21 +167,18 @@ export class AgentLocks {
         throw error;
       },
     );
-    const wait: Wait = { over, stop, place: undefined, forgotten: undefined };
+    const wait: Wait = { over, stop, begunMs: performance.now(), place: undefined };
     this.#waits.set(name, wait);
-    const left = () => {
-      clearTimeout(wait.forgotten);
-      this.#waits.delete(name);
-    };
+    const left = () => void this.#waits.delete(name);
     over.then(left, left);
     return wait;
   }
 
   #granted(lock: Lock): string {
     const { name, token, signal } = lock;
-    this.#held.set(name, lock);
+    this.#held.set(name, { lock, grantedMs: performance.now(), isTold: false });
     signal.addEventListener("abort", () => {
-      if (this.#held.get(name) !== lock) return;
+      if (this.#held.get(name)?.lock !== lock) return;
       this.#held.delete(name);
       this.#lost.add(name);
     });
@@ -163,35 +189,16 @@ export class AgentLocks {
   }
 }
 
-/** Of `a/b/c`: `a` and `a/b`, for reading. */
-export function foldersAbove(path: string): WantedLock[] {
-  const parts = path.split("/");
-  return parts.slice(1).map((_, at) => ({ name: parts.slice(0, at + 1).join("/"), mode: "shared" }));
-}
-
-/** All must write a path alike, or it is another lock. */
-function pathFault(path: string): string | null {
-  const parts = path.split("/");
-  if (parts.some((part) => ["", ".", ".."].includes(part)))
-    return `Write the path from the root of the repository, as all do, without a slash at either end and without . and ..: not "${path}".`;
-  if (parts.length > FURTHER_LOCKS_MAX + 1)
-    return `"${path}" has more than ${FURTHER_LOCKS_MAX} folders above it: acquire one of these folders instead.`;
-  return null;
-}
-
 function later(timeMs: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(() => resolve(undefined), timeMs).unref());
 }
 
-function placeWords(place: Place | undefined): string {
-  if (!place) return "you wait";
-  const { ahead, waitedMs } = place;
-  const others = counted(ahead, "other");
-  const where =
-    ahead === 0
-      ? "you are next in the queue"
-      : `${others} ${ahead === 1 ? "is" : "are"} before you in the queue`;
-  return `${where}, and have waited ${timeWords(waitedMs)}`;
+function placeWords({ place, begunMs }: Wait): string {
+  const waited = `have waited ${timeWords(performance.now() - begunMs)}`;
+  if (!place) return `you ${waited}`;
+  const { ahead } = place;
+  if (ahead === 0) return `you are next in the queue, and ${waited}`;
+  return `${counted(ahead, "other")} ${ahead === 1 ? "is" : "are"} before you in the queue, and you ${waited}`;
 }
 
 function refusedWords(name: string, { reason, message, retryAfterMs }: Refusal): string {

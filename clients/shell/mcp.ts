@@ -5,13 +5,12 @@ import { hostname } from "node:os";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
-import { type ClaimView, type LockView, RowlockError } from "../typescript/src/index.ts";
+import { RowlockError } from "../typescript/src/index.ts";
+import { listWords, whoWords, whyWords } from "./agent-answers.ts";
 import { AgentLocks, CALL_MS_MAX, type Wanted } from "./agent-locks.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
 import { sentenceOf } from "./errors.ts";
-import { timeWords } from "./print.ts";
-import { estimateWords } from "./wait-causes.ts";
 
 const HELP = `
 Serves tools for an agent over standard input and output: acquire, release, mine, who, why and list. An agent that has acquired a
@@ -25,11 +24,19 @@ Example, in the configuration of an agent:
 const INSTRUCTIONS =
   "Locks that agents, jobs and people share. Before you change what others may change too, acquire its lock; work only while you " +
   "hold it; release it when you are done. The name of a lock is what all agree on, such as a path in the repository.";
-const LISTED_MAX = 100;
 
-const name = z.string().min(1).describe("the lock, such as deploy/shop or repo/src/api.ts");
+const name = z
+  .string()
+  .min(1)
+  .describe(
+    "the lock, such as deploy/shop, or shop/src/api.ts for a path in the repository shop; all must write it alike",
+  );
+const SEEN = z.strictObject({
+  name,
+  path: z.boolean().optional().describe("the name is a path: look at the folders above it, too"),
+});
 const MODES = ["permit", "exclusive", "shared"] as const;
-const WANTED = z.object({
+const WANTED = z.strictObject({
   name,
   path: z
     .boolean()
@@ -41,7 +48,8 @@ const WANTED = z.object({
     .enum(MODES)
     .optional()
     .describe(
-      "permit (the default): one of as many as the lock's limit allows, usually 1; exclusive: alone; shared: beside readers",
+      "permit (the default): one of as many as the lock's limit allows, usually 1; exclusive (the default for a path): alone; " +
+        "shared: beside readers",
     ),
   permits: z.number().int().min(1).optional().describe("how many permits to take, 1 by default"),
   reason: z.string().max(200).optional().describe("what you are going to do, for those who wait"),
@@ -93,47 +101,37 @@ export const mcp: Declare = (command, context) =>
       tool(
         "acquire",
         "Take a lock before you change what it protects, so that no other agent or job does so at the same time. If it is busy, this " +
-          "waits for some seconds, and then tells your place in the queue, which is kept: call it again to go on waiting.",
+          "waits for some seconds, and then tells your place in the queue, which is kept: call it again to go on waiting. If you need " +
+          "several, acquire them in the order of their names, or two agents may wait for each other. The fencing token rises with each " +
+          "holder: pass it on where something asks for it.",
         WANTED,
         ({ path, wait_seconds, ...rest }) =>
           locks.acquire({ ...rest, isPath: path } satisfies Wanted, wait_seconds * 1_000),
       );
-      tool("release", "Give a lock back, or your place in its queue.", z.object({ name }), (asked) =>
+      tool("release", "Give a lock back, or your place in its queue.", z.strictObject({ name }), (asked) =>
         locks.release(asked.name),
       );
-      tool("mine", "The locks that you hold and wait for.", z.object({}), () => locks.mine());
+      tool("mine", "The locks that you hold and wait for.", z.strictObject({}), () => locks.mine());
       tool(
         "who",
         "Who holds a lock, since when and why, and who waits for it.",
-        z.object({ name }),
-        async (asked) => whoWords(await rowlock.getLock(asked.name), Date.now()),
+        SEEN,
+        ({ name: lock, path = false }) => whoWords(rowlock, lock, path),
       );
       tool(
         "why",
         "Why a request for a lock would wait now, and about how long: a holder, a limit, a rate, a pause.",
-        z.object({ name }),
-        async (asked) => {
-          const { summary, estimate } = await rowlock.explainWait({ name: asked.name });
-          return estimate ? `${summary}\n${estimateWords(estimate)}` : summary;
-        },
+        SEEN,
+        ({ name: lock, path = false }) =>
+          locks.holds(lock)
+            ? `You hold "${lock}" yourself; it is renewed until you release it.`
+            : whyWords(rowlock, lock, path),
       );
       tool(
         "list",
         "The locks under a prefix that somebody holds or waits for.",
-        z.object({ prefix: z.string().describe('such as repo/; "" for all') }),
-        async ({ prefix }) => {
-          const lines: string[] = [];
-          for await (const { name: lock, holders, waiterCount } of rowlock.listLocks({
-            prefix,
-            busyOnly: true,
-          })) {
-            const owners = holders.map((holder) => holder.owner).join(", ");
-            lines.push(`- ${lock}: ${owners === "" ? "free" : `held by ${owners}`}, ${waiterCount} waiting`);
-            if (lines.length === LISTED_MAX) break;
-          }
-          if (lines.length === LISTED_MAX) lines.push("There may be more: ask with a longer prefix.");
-          return lines.join("\n") || "Nobody holds or waits for a lock there.";
-        },
+        z.strictObject({ prefix: z.string().describe('such as shop/; "" for all') }),
+        ({ prefix }) => listWords(rowlock, prefix),
       );
 
       const over = Promise.withResolvers<void>();
@@ -145,21 +143,3 @@ export const mcp: Declare = (command, context) =>
       await server.close();
       return EXIT.ok;
     });
-
-function whoWords(
-  { name: lock, holders, waiters, holderCount, waiterCount }: LockView,
-  nowMs: number,
-): string {
-  const line = (claim: ClaimView, since: Date | undefined, did: string) => {
-    const { owner, principal, labels } = claim;
-    const who = principal === undefined ? owner : `${owner} (${principal})`;
-    const why = labels.reason === undefined ? "" : `: ${labels.reason}`;
-    return `- ${who} ${did} ${since ? timeWords(nowMs - since.getTime()) : "some time"}${why}`;
-  };
-  if (holderCount + waiterCount === 0) return `Nobody holds "${lock}" or waits for it.`;
-  return [
-    `"${lock}": ${holderCount} ${holderCount === 1 ? "holds" : "hold"} it, ${waiterCount} ${waiterCount === 1 ? "waits" : "wait"}.`,
-    ...holders.map((claim) => line(claim, claim.grantedAt, "has held it for")),
-    ...waiters.map((claim) => line(claim, claim.requestedAt, "has waited for")),
-  ].join("\n");
-}

@@ -74,9 +74,12 @@ test("two agents take turns: one waits, keeps its place between calls, and gets 
   expect(await anna.says("acquire", job)).toMatch(
     /^You hold "deploy\/shop" now, with the fencing token 1\. /,
   );
-  expect(await anna.says("acquire", job)).toMatch(/^You hold "deploy\/shop" already/);
+  expect(await anna.says("acquire", job)).toMatch(
+    /^You hold "deploy\/shop", with the fencing token 1\. Release it/,
+  );
+  expect(await anna.says("why", { name: "deploy/shop" })).toMatch(/^You hold "deploy\/shop" yourself/);
   expect(await ben.says("acquire", { ...job, wait_seconds: 0.2 })).toMatch(
-    /^Not yet: you are next in the queue, and have waited \d+ \w+, for "deploy\/shop"\. Your place is kept for 5 min: call acquire again/,
+    /^Not yet: you are next in the queue, and have waited [1-9]\d* \w+, for "deploy\/shop"\.\n.*1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n.*\nYour place is kept for 5 min, .*: call acquire again/,
   );
   expect(await ben.says("who", { name: "deploy/shop" })).toMatch(
     /^"deploy\/shop": 1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n- ben on .* has waited for .*: version 7$/,
@@ -101,14 +104,43 @@ test("a path keeps others from it and from the folders above it, and not from it
   );
   expect(await ben.says("acquire", { ...now, name: "repo/src/api.ts" })).toMatch(/^Not yet/);
   expect(await ben.says("acquire", { ...now, name: "repo/src" })).toMatch(/^Not yet/);
+  expect(await ben.says("who", { name: "repo/src" })).toMatch(
+    /- anna on .*\(beside others, for "repo\/src\/api\.ts"\)/,
+  );
+  expect(await ben.says("list", { prefix: "repo/src" })).toMatch(
+    /^- repo\/src: held by anna on .* \(beside others, for /,
+  );
   for (const name of ["repo/src/api.ts", "repo/src"]) await ben.says("release", { name });
   expect(await ben.says("acquire", { ...now, wait_seconds: 5, name: "repo/src/page.ts" })).toMatch(
     /^You hold/,
   );
   for (const name of ["/repo/src", "repo/../x", "repo//x"])
-    expect(await ben.says("acquire", { ...now, name })).toMatch(/^Write the path from the root/);
+    expect(await ben.says("acquire", { ...now, name })).toMatch(/^Write the path as all do/);
   expect(await ben.says("acquire", { ...now, name: "a/b/c/d/e/f/g/h/i" })).toMatch(
     /more than 7 folders above it/,
+  );
+});
+
+test("who and why of a path tell of a folder above it that somebody has alone", async () => {
+  const [anna, ben] = await Promise.all([agent("anna"), agent("ben")]);
+  const path = { name: "shop/src/api.ts", path: true };
+  for (const [tool, free] of [
+    ["who", /^Nobody holds "shop\/src\/api\.ts" or a folder above it alone, or waits for it\.$/],
+    ["why", /^free/],
+  ] as const)
+    expect(await ben.says(tool, path)).toMatch(free);
+  await anna.says("acquire", { name: "shop/src", path: true, reason: "a rework" });
+  const line = '"shop\\/src": 1 holds it, 0 wait\\.\\n- anna on .* has held it for .*: a rework';
+  expect(await ben.says("who", path)).toMatch(
+    new RegExp(`^Nobody holds "shop/src/api.ts" itself\\.\\n${line}$`),
+  );
+  expect(await ben.says("why", path)).toMatch(
+    new RegExp(
+      `^A request for "shop/src/api.ts" would wait for a folder above it\\.\\n${line}\\nTo get it, call acquire`,
+    ),
+  );
+  expect(await ben.says("acquire", { ...path, wait_seconds: 0.1 })).toMatch(
+    new RegExp(`^Not yet.*\\n[^]*${line}\\n`),
   );
 });
 
@@ -128,7 +160,8 @@ test("what a server refuses is told in a sentence, and what is no name in the wo
   expect(await anna.says("acquire", { name: "two", permits: 3 })).toMatch(
     /^"two" was not acquired \(NEVER_FITS\): 3 permits of "two" can never be granted/,
   );
-  expect(await anna.use("acquire", { name: "" })).toMatchObject({ isError: true });
+  for (const wrong of [{ name: "" }, { name: "two", folder: true }])
+    expect(await anna.use("acquire", wrong)).toMatchObject({ isError: true });
 });
 
 test("an agent that ends gives its locks back at once, with its input or by a signal", async () => {
