@@ -311,9 +311,13 @@ describe.runIf(PYTHON).each(CASES)("with the values of %s, the chart", (name) =>
     const [{ startupProbe, readinessProbe, livenessProbe, ports }] = containers;
     const env = envOf({ containers, ...pod });
     const portOf = (setting: string) => Number(/:(\d+)$/.exec(env[setting] ?? "")?.[1]);
+    const http = env.ROWLOCK_HTTP_LISTEN
+      ? [{ name: "http", containerPort: portOf("ROWLOCK_HTTP_LISTEN") }]
+      : [];
     expect(ports).toEqual([
       { name: "grpc", containerPort: portOf("ROWLOCK_LISTEN") },
       { name: "metrics", containerPort: portOf("ROWLOCK_METRICS_LISTEN") },
+      ...http,
     ]);
     const scheme = env.ROWLOCK_METRICS_TLS === "true" ? "HTTPS" : "HTTP";
     expect(startupProbe.httpGet).toEqual({ path: "/healthz", port: "metrics", scheme });
@@ -381,6 +385,17 @@ describe.runIf(PYTHON)("the chart", () => {
     expect(only(of("smallest"), "PodDisruptionBudget").spec).toMatchObject({ maxUnavailable: 1 });
   });
 
+  it("offers calls over HTTP at the port that the settings open", () => {
+    const offered = (name: string) => only(of(name), "Service", "locks-rowlock").spec.ports;
+    expect(offered("everything")).toContainEqual({
+      name: "http",
+      port: 8080,
+      targetPort: "http",
+      appProtocol: "https",
+    });
+    expect(offered("smallest").map((port: { name: string }) => port.name)).toEqual(["grpc"]);
+  });
+
   it("keeps what must outlive the servers", () => {
     const { metadata } = only(of("sqlite"), "PersistentVolumeClaim");
     expect(metadata).toMatchObject({ annotations: { "helm.sh/resource-policy": "keep" } });
@@ -431,6 +446,7 @@ describe.runIf(PYTHON)("the chart", () => {
     const labels = workload(of("everything")).spec.template.metadata.labels;
     const test = only(of("everything"), "Pod").metadata.labels;
     const [clients] = strict.ingress;
+    expect(clients.ports).toEqual([{ port: "grpc" }, { port: "http" }]);
     expect(clients.from).toContainEqual({ namespaceSelector: { matchLabels: { team: "etl" } } });
     const scrapers = { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } };
     expect(strict.ingress[1].from).toEqual([{ namespaceSelector: scrapers }]);

@@ -5,11 +5,13 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { type DoorStage, startDoor } from "../http/door-stage.ts";
 import { startServer, type TestServer } from "../support/harness.ts";
 import { knownCallers } from "../support/known-callers.ts";
 
-const SCRIPT = join(import.meta.dirname, "../../examples/ci/with-lock.sh");
+const EXAMPLES = join(import.meta.dirname, "../../examples/ci");
+const SCRIPT = join(EXAMPLES, "with-lock.sh");
 const { access, tokens } = knownCallers(["ci"], null);
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
@@ -130,6 +132,21 @@ describe.skipIf(!hasCurl)("with-lock.sh", () => {
     const denied = new Job(["busy", "true"], env({ ROWLOCK_HTTP_TOKEN: "wrong" }));
     expect(await denied.ended).toBe(75);
     expect(denied.err).toMatch(/not acquired: .*credentials/i);
+  });
+
+  test("runs the job of Kubernetes as its container does", async () => {
+    const { spec } = parse(readFileSync(join(EXAMPLES, "cronjob.yaml"), "utf8")).spec.jobTemplate.spec
+      .template;
+    const [{ command, args, env: given }] = spec.containers;
+    expect(command.slice(0, 2)).toEqual(["sh", "/with-lock/with-lock.sh"]);
+    expect(given.map(({ name }: { name: string }) => name)).toEqual([
+      "ROWLOCK_HTTP",
+      "ROWLOCK_HTTP_TOKEN",
+      "WAIT_SECONDS",
+    ]);
+    const job = new Job([...command.slice(2), ...args], env());
+    expect([await job.ended, job.out]).toEqual([0, "report made, token 1\n"]);
+    expect((await shown("cron/nightly-report")).lastFencingToken).toBe(1n);
   });
 
   test("gives the lock or its place back when the job is cancelled", async () => {

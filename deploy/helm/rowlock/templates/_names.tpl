@@ -92,3 +92,8 @@ yes
 yes
 {{- end -}}
 {{- end }}
+
+{{/* The port for calls over HTTP, if the settings open one. */}}
+{{- define "rowlock.httpPort" -}}
+{{- regexFind "[0-9]+$" (default "" .Values.settings.ROWLOCK_HTTP_LISTEN) -}}
+{{- end }}
