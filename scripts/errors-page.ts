@@ -100,6 +100,7 @@ const OF_REFUSAL: Readonly<Record<Exclude<keyof typeof RefusalReason, "UNSPECIFI
 
 const OF_END: Readonly<Record<Exclude<keyof typeof EndReason, "UNSPECIFIED">, Advice>> = {
   RELEASED: ["yes", "Ask anew with a new id."],
+  FAILED: ["yes", "Ask anew with a new id. Its holder said that its work had failed."],
   EXPIRED: ["yes", "Ask anew with a new id. The lease was not renewed in time."],
   FORCE_RELEASED: [
     "yes",

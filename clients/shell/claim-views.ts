@@ -8,6 +8,8 @@ import { columns, type Paint, shown, timeWords } from "./print.ts";
 
 /** How a lease ends that its holder did not release. */
 const LOST_ENDS: readonly EndName[] = ["EXPIRED", "FORCE_RELEASED"];
+/** A run: a lease that was used. */
+export const RUN_ENDS: readonly EndName[] = ["RELEASED", "FAILED", ...LOST_ENDS];
 
 /** A claim as it is now, with how long it waited and held in milliseconds; `heldMs` is unset if it was never granted. */
 export interface TimedClaim extends ClaimView {
@@ -76,5 +78,5 @@ function stateWords(claim: ClaimView, nowMs: number, paint: Paint): string {
   const note = end?.note ?? end?.status ?? "";
   const because = end?.lockName === undefined ? "" : ` at ${shown(end.lockName)}`;
   const why = note === "" ? because : `${because}: ${shown(note)}`;
-  return `${isLost(claim) ? paint("red", how) : how}${by}${why}`;
+  return `${isLost(claim) || end?.reason === "FAILED" ? paint("red", how) : how}${by}${why}`;
 }

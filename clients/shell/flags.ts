@@ -148,6 +148,8 @@ export interface LeaseFlags {
   readonly statusIfLost?: string;
   readonly atMostEvery?: number;
   readonly lockDelay?: number;
+  readonly backoff?: number;
+  readonly backoffMax?: number;
 }
 
 export interface LockFlags extends LeaseFlags {
@@ -247,7 +249,13 @@ export function addLeaseOptions<Each extends Command>(command: Each): Each {
       "minimum time between grants; applies if the lease is released",
       parseDelay,
     )
-    .option("--lock-delay <time>", "minimum time to the next grant if the lock is lost", parseDelay);
+    .option("--lock-delay <time>", "minimum time to the next grant if the lock is lost", parseDelay)
+    .option(
+      "--backoff <time>",
+      "minimum time to the next grant after a failure or a loss, twice as long after each further one",
+      parseDelay,
+    )
+    .option("--backoff-max <time>", "the longest of these times (default: it does not grow)", parseDelay);
 }
 
 /** Adds the flags for what the lock remembers when the command under it has ended. */
@@ -261,7 +269,7 @@ export function addOutcomeOptions<Each extends Command>(command: Each): Each {
     )
     .option(
       "--cool-down-failed <time>",
-      "minimum time to the next grant after a command that fails; overrides --at-most-every",
+      "minimum time to the next grant after a command that fails; overrides --at-most-every and --backoff",
       parseDelay,
     );
 }
@@ -293,12 +301,16 @@ export function spendOptions({ wait = "forever", label, ...flags }: SpendFlags) 
 
 export function leaseOptions(flags: LeaseFlags) {
   const { ttl, owner, label, ifStatus, statusFailed, atMostEvery, lockDelay } = flags;
-  const { statusIfLost = statusFailed } = flags;
-  return given({ ttl, owner, labels: label, ifStatus, statusIfLost, minInterval: atMostEvery, lockDelay });
+  const { statusIfLost = statusFailed, backoff: first, backoffMax: max } = flags;
+  const backoff = first === undefined ? undefined : { first, ...given({ max }) };
+  const record = { ifStatus, statusIfLost, minInterval: atMostEvery, lockDelay, backoff };
+  return given({ ttl, owner, labels: label, ...record });
 }
 
 /** Returns what the lock remembers when the command has ended with this code. */
 export function outcomeOf({ statusDone, statusFailed, coolDownFailed }: OutcomeFlags) {
   return (code: ExitCode): ReleaseOptions =>
-    code === 0 ? given({ status: statusDone }) : given({ status: statusFailed, coolDown: coolDownFailed });
+    code === 0
+      ? given({ status: statusDone })
+      : { failed: true, ...given({ status: statusFailed, coolDown: coolDownFailed }) };
 }

@@ -40,6 +40,7 @@ const ENDS: Readonly<Record<string, EndName>> = {
   "never-fits": "NEVER_FITS",
   exhausted: "EXHAUSTED",
   "status-mismatch": "STATUS_MISMATCH",
+  failed: "FAILED",
   spent: "SPENT",
   superseded: "SUPERSEDED",
 };

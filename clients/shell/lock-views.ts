@@ -255,12 +255,14 @@ function dueWords(record: RecordView | undefined, nowMs: number): string {
 
 /** A lock's record, with a row for each field. */
 export function recordRows(record: RecordView, nowMs: number): string[][] {
-  const { status, notBefore, attemptsLeft, lastRun, version } = record;
+  const { status, notBefore, attemptsLeft, lastRun, lastSuccess, failures, version } = record;
   return [
     ...(status === "" ? [] : [["status", shown(status)]]),
     ...(notBefore ? [["due", `${dueWords(record, nowMs)} (${localTime(notBefore)})`]] : []),
     ...(attemptsLeft === undefined ? [] : [["attempts left", String(attemptsLeft)]]),
     ...(lastRun ? [["last run", lastRunWords(lastRun)]] : []),
+    ...(failures > 0 ? [["failures", `${failures} in a row`]] : []),
+    ...(failures > 0 && lastSuccess ? [["last success", lastRunWords(lastSuccess)]] : []),
     ["version", String(version)],
   ];
 }

@@ -1,7 +1,7 @@
 // A claim: one request for one lock, one row from arrival to end.
 //
 //                  fits, queue empty
-//   (request) ───────────────────────────────► HELD ──► ENDED   released, expired, force_released,
+//   (request) ───────────────────────────────► HELD ──► ENDED   released, failed, expired, force_released,
 //       │                                       ▲                lapsed, cancelled (both: granted, and nobody came)
 //       │ does not fit, may wait                │ fits, first in the queue (a spend goes on to ENDED at once: spent)
 //       └────────────────────────► WAITING ─────┘
@@ -24,6 +24,7 @@ export type ClaimState = "waiting" | "held" | "ended";
 /** How a claim ended. */
 export type EndReason =
   | "released"
+  | "failed"
   | "expired"
   | "force_released"
   | "cancelled"
@@ -87,6 +88,14 @@ export interface Terms {
   readonly statusIfLost: string | null;
   /** The claim is granted only in one of these; empty: in any. */
   readonly ifStatus: readonly string[];
+  /** Time from the end of the lease to the next grant, if it fails or is lost. Unset: none. */
+  readonly backoff?: Backoff;
+}
+
+/** The first time, which doubles with each further failure in a row, up to the longest. */
+export interface Backoff {
+  readonly firstUs: number;
+  readonly maxUs: number;
 }
 
 /** A level of a claim beside its own lock: a pool that it has reached. */
@@ -160,7 +169,10 @@ export interface Claim {
   grantedAtUs: number | null;
   endedAtUs: number | null;
   endReason: EndReason | null;
-  /** The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty. */
+  /**
+   * The operator's reason for ending the claim; or the lock's status, if it was none of those wanted, or after a run if the lock has
+   * a record. Otherwise empty.
+   */
   endNote: string;
   /**
    * Who force-released or superseded it: the principal, or the address if the server asks nobody. Of a claim for several locks that ended because

@@ -104,6 +104,8 @@ export interface Release extends Called {
   readonly ref: ClaimRef;
   /** What is written into the lock's record. */
   readonly result?: RunResult | null;
+  /** The work has failed. Unset: it has not. */
+  readonly failed?: boolean;
   /** An earlier attempt of this call ended the claim, so the end counts as this call's. */
   readonly repeated?: boolean;
 }

@@ -161,15 +161,19 @@ function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"releas
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "ended") {
-    const ownDoing = claim.endReason === "released" || claim.endReason === "cancelled";
+    const ownDoing = claim.endReason === releaseEnd(command) || claim.endReason === "cancelled";
     return { kind: "released", byThisCall: command.repeated === true && ownDoing };
   }
   const { caller, result = null } = command;
-  if (claim.state === "held") end(draft, claim, "released", { result, caller });
+  if (claim.state === "held") end(draft, claim, releaseEnd(command), { result, caller });
   // A waiter has had no run, and the result that its caller reports must not get lost in silence.
-  else if (result) return { kind: "waiting", claim: snapshot(claim), place: null };
+  else if (result || command.failed) return { kind: "waiting", claim: snapshot(claim), place: null };
   else end(draft, claim, "cancelled", { caller });
   return { kind: "released", byThisCall: true };
+}
+
+function releaseEnd({ failed }: Pick<CommandOf<"release">, "failed">): "failed" | "released" {
+  return failed ? "failed" : "released";
 }
 
 function withdraw(

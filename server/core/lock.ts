@@ -4,7 +4,7 @@
 // status of the users' own, and how its last lease went. Most locks have none. Also knows the numbers that must never repeat,
 // whatever a fail-over loses: fencing tokens of locks, and versions of records.
 
-import { type Claim, type EndReason, roomOf, type Terms } from "./claim.ts";
+import { type Backoff, type Claim, type EndReason, roomOf, type Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import type { QueueRules } from "./queue-rules.ts";
 import type { Rate } from "./rate.ts";
@@ -171,6 +171,10 @@ export interface LockRecord {
   readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: LastRun | null;
+  /** The last run that was released; null: none was. */
+  readonly lastSuccess: LastRun | null;
+  /** Runs in a row, up to the last one, that failed or were lost. */
+  readonly failures: number;
   /**
    * Rises with each change, and is never 0. After a deletion a new record continues the count, see `Lock.recordFloor`. A
    * version must not stand for two states, so a fail-over raises it like a token.
@@ -192,7 +196,7 @@ export interface LastRun {
 }
 
 /** The ends of a lease that was used. A lease that nobody fetched is no run, whichever way it ends: see `runEndOf`. */
-export type RunEnd = Extract<EndReason, "released" | "expired" | "force_released">;
+export type RunEnd = Extract<EndReason, "released" | "failed" | "expired" | "force_released">;
 
 /** What a Release says about the record; what is left out stays unchanged. */
 export interface RunResult {
@@ -236,6 +240,8 @@ const NOTHING: Omit<LockRecord, "version" | "principal"> = {
   attemptsSince: 0n,
   status: STATUS_AT_FIRST,
   lastRun: null,
+  lastSuccess: null,
+  failures: 0,
 };
 
 /** Whether the time from which on the lock may be granted has certainly come. */
@@ -276,17 +282,24 @@ export function afterLease(
   if (endedAtUs === null || grantedAtUs === null) return record;
   const end = runEndOf(ended);
   if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(lock, ended, failOver) : record;
-  const isLost = end !== "released";
+  const isLost = end !== "released" && end !== "failed";
+  const failures = end === "released" ? 0 : (record?.failures ?? 0) + 1;
+  const backsOffUntilUs =
+    failures > 0 && terms?.backoff ? endedAtUs + backoffUs(terms.backoff, failures) : null;
   const status = (isLost ? terms?.statusIfLost : result?.status) ?? statusOf({ record });
   const setAttempts = isLost ? undefined : result?.attemptsLeft;
   const attemptsLeft = setAttempts ?? record?.attemptsLeft ?? null;
   const notBeforeUs = latest(
     record?.notBeforeUs ?? null,
-    isLost ? lostUntil(terms, endedAtUs) : releasedUntil(terms, result, grantedAtUs, endedAtUs),
+    isLost
+      ? latest(lostUntil(terms, endedAtUs), backsOffUntilUs)
+      : releasedUntil(terms, result, grantedAtUs, endedAtUs, backsOffUntilUs),
   );
   const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end, status };
+  const lastSuccess = end === "released" ? lastRun : (record?.lastSuccess ?? null);
   const attemptsSince = setAttempts !== undefined ? lastToken : (record?.attemptsSince ?? 0n);
-  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, failOver, principal);
+  const changes = { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun, lastSuccess, failures };
+  return nextRecord(lock, changes, failOver, principal);
 }
 
 /**
@@ -310,7 +323,7 @@ export function freeSinceUs({ record, holders, waiting }: Queueing & { readonly 
  * for it.
  */
 function runEndOf({ provisional, endReason }: Claim): RunEnd | null {
-  if (endReason === "released") return endReason;
+  if (endReason === "released" || endReason === "failed") return endReason;
   return !provisional && (endReason === "expired" || endReason === "force_released") ? endReason : null;
 }
 
@@ -324,9 +337,16 @@ function releasedUntil(
   result: RunResult | null,
   grantedAtUs: number,
   endedAtUs: number,
+  backsOffUntilUs: number | null,
 ): number | null {
   if (result?.coolDownUs !== undefined) return result.coolDownUs > 0 ? endedAtUs + result.coolDownUs : null;
+  if (backsOffUntilUs !== null) return backsOffUntilUs;
   return terms?.minIntervalUs ? grantedAtUs + terms.minIntervalUs : null;
+}
+
+/** Exact for any number of failures: doubling stops at the longest time. */
+function backoffUs({ firstUs, maxUs }: Backoff, failures: number): number {
+  return Math.min(maxUs, firstUs * 2 ** Math.min(failures - 1, 62));
 }
 
 /** The later time wins. */

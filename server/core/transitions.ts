@@ -272,6 +272,8 @@ function endRow(
   const record = was === "held" ? afterLease(lock, claim, result, draft.failOver) : null;
   const isNewRecord = record !== null && lock.record === null;
   if (was === "held") lock.record = record;
+  if (record?.lastRun?.fencingToken === claim.fencingToken && note === "")
+    claim.endNote = record.lastRun.status;
   touch(draft, claim);
   draft.events.push({ kind: "ended", claim: snapshot(claim), was, record, isNewRecord, caller });
 }

@@ -34,6 +34,7 @@ const SESSION_SECONDS = [1, 60, 3_600, 86_400];
 
 const LEASE_ENDS: readonly EndReason[] = [
   "released",
+  "failed",
   "expired",
   "force_released",
   "lapsed",

@@ -265,13 +265,18 @@ function demandRate({ permits, perUs, burst }: ModelRate, grants: Window["grants
 
 function leavesWhatItsTermsSay({ terms, endedAtUs, ticketNumber }: Claim, record: LockRecord | null): void {
   if (!terms) return;
-  const { lockDelayUs, statusIfLost } = terms;
+  const { lockDelayUs, statusIfLost, backoff } = terms;
   if (statusIfLost !== null)
     demand(record?.status === statusIfLost, `claim ${ticketNumber} is lost and leaves another status`);
   if (lockDelayUs)
     demand(
       (record?.notBeforeUs ?? 0) >= (endedAtUs as number) + lockDelayUs,
       `claim ${ticketNumber} is lost and leaves no delay`,
+    );
+  if (backoff)
+    demand(
+      (record?.notBeforeUs ?? 0) >= (endedAtUs as number) + backoff.firstUs,
+      `claim ${ticketNumber} is lost and leaves no time to back off`,
     );
 }
 

@@ -83,7 +83,7 @@ const WORTH_REACHING = {
     "superseded",
   ],
   "held claim ended": [
-    ...["released", "expired", "lapsed, never fetched", "cancelled", "cancelled, never fetched"],
+    ...["released", "failed", "expired", "lapsed, never fetched", "cancelled", "cancelled, never fetched"],
     ...["force_released", "force_released, never fetched", "spent"],
   ],
 };

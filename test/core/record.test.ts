@@ -67,6 +67,84 @@ describe("the principal of a record", () => {
   });
 });
 
+describe("a run that fails", () => {
+  const backoff = { firstUs: SECOND_US, maxUs: 5 * SECOND_US };
+  const failing = { verb: "release", failed: true, repeated: false } as const;
+  /** How long the lock rests after the run, in seconds. */
+  function restAfter(
+    lock: RememberingLock,
+    end: (claim: Claim) => void,
+    terms = { ...TERMS, backoff },
+  ): number {
+    const { notBeforeUs } = lock.record ?? {};
+    if (notBeforeUs) lock.pass(Math.max(0, notBeforeUs - lock.nowUs));
+    end(lock.lease({ ttlUs: SECOND_US, terms }));
+    return Math.max(0, (lock.record?.notBeforeUs ?? 0) - lock.nowUs) / SECOND_US;
+  }
+  const fails = (lock: RememberingLock) => (ref: Claim) => void lock.do({ ...failing, ref });
+
+  test("lets the lock rest for twice as long each time, up to the longest, until one succeeds", () => {
+    const lock = new RememberingLock();
+    const rests = Array.from({ length: 5 }, () => restAfter(lock, fails(lock)));
+    expect(rests).toEqual([1, 2, 4, 5, 5]);
+    expect(lock.record).toMatchObject({ failures: 5, lastSuccess: null, lastRun: { end: "failed" } });
+    expect(restAfter(lock, (ref) => lock.finish(ref, {}))).toBe(0);
+    expect(lock.record).toMatchObject({ failures: 0, lastSuccess: { end: "released", fencingToken: 6n } });
+    expect(restAfter(lock, fails(lock))).toBe(1);
+    expect(lock.record).toMatchObject({
+      failures: 1,
+      lastSuccess: { fencingToken: 6n },
+      lastRun: { fencingToken: 7n },
+    });
+  });
+
+  test("backs off however it ends, so that a crash does, too", () => {
+    const lock = new RememberingLock();
+    const crash = () => void lock.pass(SECOND_US).advance();
+    expect(
+      [crash, crash, (claim: Claim) => void lock.forceRelease(claim)].map((end) => restAfter(lock, end)),
+    ).toEqual([1, 2, 4]);
+    expect(lock.record?.failures).toBe(3);
+  });
+
+  test("rests as its Release says instead, and a lost one for its lock_delay if that is longer", () => {
+    const lock = new RememberingLock();
+    const result = { coolDownUs: 0, status: "again" };
+    expect(restAfter(lock, (ref) => lock.do({ ...failing, ref, result }))).toBe(0);
+    expect(lock.record).toMatchObject({ status: "again", failures: 1 });
+    const terms = { ...TERMS, backoff, lockDelayUs: 3 * SECOND_US };
+    expect(restAfter(lock, () => void lock.pass(SECOND_US).advance(), terms)).toBe(3);
+    // Instead of the interval, which is of those that went well.
+    expect(restAfter(lock, fails(lock), { ...TERMS, backoff, minIntervalUs: HOUR_US })).toBe(4);
+  });
+
+  test("makes no record by itself, and its end shows the status that it leaves", () => {
+    const lock = new RememberingLock();
+    lock.do({ ...failing, ref: lock.lease() });
+    expect([lock.record, lock.events]).toMatchObject([
+      null,
+      [{ claim: { endReason: "failed", endNote: "" } }],
+    ]);
+    lock.do({ ...failing, ref: lock.lease(), result: { status: "bad" } });
+    expect(lock.events).toMatchObject([{ claim: { endReason: "failed", endNote: "bad" } }]);
+  });
+
+  test("is answered as its own to a repeat, and as another's to a release that says otherwise", () => {
+    const lock = new RememberingLock();
+    const ref = lock.lease();
+    expect(lock.do({ ...failing, ref })).toEqual({ kind: "released", byThisCall: true });
+    expect(lock.do({ ...failing, ref, repeated: true })).toEqual({ kind: "released", byThisCall: true });
+    expect(lock.release(ref, true)).toEqual({ kind: "released", byThisCall: false });
+  });
+
+  test("is no run of a waiter", () => {
+    const lock = new RememberingLock();
+    lock.lease();
+    const ticket = lock.ticket();
+    expect(lock.do({ ...failing, ref: ticket })).toMatchObject({ kind: "waiting" });
+  });
+});
+
 test("an UpdateRecord that may not make a record is refused if there is none, and changes one that there is", () => {
   const lock = new RememberingLock();
   expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });

@@ -96,6 +96,8 @@ export interface ModelRecord {
   readonly attemptsSince: bigint;
   readonly status: string;
   readonly lastRun: object | null;
+  readonly lastSuccess: object | null;
+  readonly failures: number;
   readonly version: bigint;
 }
 
@@ -492,14 +494,16 @@ export class ReferenceModel {
     return { kind: "deleted", byThisCall: version > 0n };
   }
 
-  #release(claim: ModelClaim | undefined, { repeated, result }: Release): ModelOutcome {
+  #release(claim: ModelClaim | undefined, { repeated, result, failed = false }: Release): ModelOutcome {
+    const reason = failed ? "failed" : "released";
     if (!claim) return { kind: "unknown_claim" };
     if (claim.ended) {
-      const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
+      const own = claim.ended.reason === reason || claim.ended.reason === "cancelled";
       return { kind: "released", byThisCall: repeated === true && own };
     }
-    if (!claim.granted && result) return { kind: "waiting", claim: this.#row(claim), place: null };
-    this.#end(claim, claim.granted ? "released" : "cancelled", "", result ?? null);
+    if (!claim.granted && (result || failed))
+      return { kind: "waiting", claim: this.#row(claim), place: null };
+    this.#end(claim, claim.granted ? reason : "cancelled", "", result ?? null);
     return { kind: "released", byThisCall: true };
   }
 
@@ -808,7 +812,10 @@ export class ReferenceModel {
     if (!claim.granted) return;
     const { lock } = claim;
     // A lease is used only once it was fetched; a release implies that.
-    const isUsed = reason === "released" || (claim.fetched && ["expired", "force_released"].includes(reason));
+    const isUsed =
+      reason === "released" ||
+      reason === "failed" ||
+      (claim.fetched && ["expired", "force_released"].includes(reason));
     // A client may have received a lease that lapsed, so only a cancelled one counts as unused.
     if (reason === "cancelled") this.#happens(lock, { what: "unused", token: claim.granted.token });
     if (!isUsed) return;
@@ -816,6 +823,7 @@ export class ReferenceModel {
     this.#happens(lock, {
       ...{ what: "run", claim, end: reason, result: result ?? {}, lastToken: this.lastToken(lock) },
     });
+    claim.ended = { ...claim.ended, note: note || (this.record(lock)?.status ?? "") };
   }
 
   /** When the claim's present state runs out. */
@@ -942,7 +950,15 @@ function remember(record: ModelRecord | null, fact: Fact, highest: bigint): Mode
   // Those of an epoch are above all before, like tokens.
   const floor = fact.epoch * 2n ** 36n;
   const version = (highest > floor ? highest : floor) + 1n;
-  const nothing = { notBeforeUs: null, attemptsLeft: null, attemptsSince: 0n, status: "", lastRun: null };
+  const nothing = {
+    notBeforeUs: null,
+    attemptsLeft: null,
+    attemptsSince: 0n,
+    status: "",
+    lastRun: null,
+    lastSuccess: null,
+    failures: 0,
+  };
   const old = record ?? nothing;
   switch (fact.what) {
     case "deleted":
@@ -966,15 +982,20 @@ function remember(record: ModelRecord | null, fact: Fact, highest: bigint): Mode
       const { claim, end, result } = fact;
       const { terms, owner } = claim.asked;
       const given = claim.granted as { at: number; token: bigint };
-      const status = (end === "released" ? result.status : terms?.statusIfLost) ?? old.status;
-      const isSet = end === "released" && result.attemptsLeft !== undefined;
+      const isGivenBack = end === "released" || end === "failed";
+      const status = (isGivenBack ? result.status : terms?.statusIfLost) ?? old.status;
+      const isSet = isGivenBack && result.attemptsLeft !== undefined;
       const attemptsLeft = isSet ? (result.attemptsLeft as number) : old.attemptsLeft;
       const attemptsSince = isSet ? fact.lastToken : old.attemptsSince;
-      const next = end === "released" ? nextRun(given.at, at, terms, result) : after(at, terms?.lockDelayUs);
+      const failures = end === "released" ? 0 : old.failures + 1;
+      const rest = end === "released" ? null : after(at, restUs(terms?.backoff, failures));
+      const next = isGivenBack
+        ? nextRun(given.at, at, terms, result, rest)
+        : later(after(at, terms?.lockDelayUs), rest);
       const lastRun = { owner, fencingToken: given.token, grantedAtUs: given.at, endedAtUs: at, end, status };
-      const instants = [old.notBeforeUs, next].filter((instant) => instant !== null);
-      const notBeforeUs = instants.length === 0 ? null : Math.max(...instants);
-      return { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun, version };
+      const lastSuccess = end === "released" ? lastRun : old.lastSuccess;
+      const notBeforeUs = later(old.notBeforeUs, next);
+      return { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun, lastSuccess, failures, version };
     }
   }
 }
@@ -984,8 +1005,24 @@ function nextRun(
   endedAt: number,
   terms: Terms | null | undefined,
   { coolDownUs }: RunResult,
+  rest: number | null,
 ): number | null {
-  return coolDownUs === undefined ? after(grantedAt, terms?.minIntervalUs) : after(endedAt, coolDownUs);
+  return coolDownUs === undefined
+    ? (rest ?? after(grantedAt, terms?.minIntervalUs))
+    : after(endedAt, coolDownUs);
+}
+
+/** Doubled as often as there were failures before this one. */
+function restUs(backoff: Terms["backoff"], failures: number): number | null {
+  if (!backoff) return null;
+  let us = backoff.firstUs;
+  for (let more = 1; more < failures && us < backoff.maxUs; more++) us *= 2;
+  return Math.min(us, backoff.maxUs);
+}
+
+function later(a: number | null, b: number | null): number | null {
+  const instants = [a, b].filter((instant) => instant !== null);
+  return instants.length === 0 ? null : Math.max(...instants);
 }
 
 /** A time of zero leaves nothing to wait for. */

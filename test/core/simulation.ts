@@ -269,8 +269,8 @@ class Simulation {
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));
       case "release":
         return this.#withRef(name, ask.pick, (ref) => {
-          const { result, repeated } = ask;
-          return { verb: "release", ref, result, repeated };
+          const { result, failed, repeated } = ask;
+          return { verb: "release", ref, result, failed, repeated };
         });
       case "update_record": {
         const { ask: _, expected, notBefore, ...update } = ask;

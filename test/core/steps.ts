@@ -80,6 +80,7 @@ export type Ask =
       readonly ask: "release";
       readonly pick: Pick;
       readonly result: RunResult | null;
+      readonly failed: boolean;
       readonly repeated: boolean;
     }
   | {
@@ -192,12 +193,19 @@ const interval = fc.constantFrom(null, 0, 2_000_000, 12_000_000);
 const seldomSet = <Value>(arbitrary: fc.Arbitrary<Value>) =>
   fc.oneof(often(3, fc.constant(null)), often(1, arbitrary));
 const terms: fc.Arbitrary<Terms | null> = seldomSet(
-  fc.record({
-    minIntervalUs: interval,
-    lockDelayUs: interval,
-    statusIfLost: fc.option(status),
-    ifStatus: fc.constantFrom<readonly string[]>([], [], [""], ["", "failed"], ["done"]),
-  }),
+  fc.record(
+    {
+      minIntervalUs: interval,
+      lockDelayUs: interval,
+      statusIfLost: fc.option(status),
+      ifStatus: fc.constantFrom<readonly string[]>([], [], [""], ["", "failed"], ["done"]),
+      backoff: fc.constantFrom(
+        { firstUs: 1_000_000, maxUs: 1_000_000 },
+        { firstUs: 1_000_000, maxUs: 3_000_000 },
+      ),
+    },
+    { requiredKeys: ["minIntervalUs", "lockDelayUs", "statusIfLost", "ifStatus"] },
+  ),
 );
 const result: fc.Arbitrary<RunResult | null> = seldomSet(
   fc.record(
@@ -240,7 +248,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
   asks(1, "withdraw", { pick, ofAnother: fc.boolean() }),
   asks(2, "detach", { pick, replica }),
   asks(2, "renew", { pick, ttlUs: fc.option(ttl, { nil: undefined, freq: 2 }) }),
-  asks(5, "release", { pick, result, repeated: seldom }),
+  asks(5, "release", { pick, result, failed: seldom, repeated: seldom }),
   asks(1, "update_record", {
     notBefore,
     attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
@@ -298,7 +306,12 @@ const askOfOneQueue = (rules: QueueRules) =>
       twice: fc.constant(false),
     }),
     asks(1, "withdraw", { pick, ofAnother: fc.constant(false) }),
-    asks(6, "release", { pick, result: fc.constant(null), repeated: fc.constant(false) }),
+    asks(6, "release", {
+      pick,
+      result: fc.constant(null),
+      failed: fc.constant(false),
+      repeated: fc.constant(false),
+    }),
     asks(1, "set_limit", {
       limit: fc.constantFrom(1, 2, 3, 5),
       rate: fc.constant(undefined),

@@ -86,6 +86,8 @@ export const RECORD: LockRecord = {
   attemptsSince: 0n,
   status: "",
   lastRun: null,
+  lastSuccess: null,
+  failures: 0,
   version: 1n,
   principal: "",
 };

@@ -210,6 +210,8 @@ const (
 	// A newer request took its place in the queue, as the lock's queue rules say: see QueueRules. A repeat of its request id is told
 	// so, and takes no new place.
 	EndReason_END_REASON_SUPERSEDED EndReason = 11
+	// The holder released the lease, and said that its work has failed: see ReleaseRequest.failed.
+	EndReason_END_REASON_FAILED EndReason = 12
 )
 
 // Enum value maps for EndReason.
@@ -227,6 +229,7 @@ var (
 		9:  "END_REASON_STATUS_MISMATCH",
 		10: "END_REASON_SPENT",
 		11: "END_REASON_SUPERSEDED",
+		12: "END_REASON_FAILED",
 	}
 	EndReason_value = map[string]int32{
 		"END_REASON_UNSPECIFIED":     0,
@@ -241,6 +244,7 @@ var (
 		"END_REASON_STATUS_MISMATCH": 9,
 		"END_REASON_SPENT":           10,
 		"END_REASON_SUPERSEDED":      11,
+		"END_REASON_FAILED":          12,
 	}
 )
 
@@ -531,7 +535,11 @@ type LeaseTerms struct {
 	StatusIfLost *string `protobuf:"bytes,7,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
 	// Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
 	// also matches a lock without a record. Empty: any status.
-	IfStatus      []string `protobuf:"bytes,8,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
+	IfStatus []string `protobuf:"bytes,8,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
+	// When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+	// each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+	// comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+	Backoff       *Backoff `protobuf:"bytes,9,opt,name=backoff,proto3" json:"backoff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,6 +641,13 @@ func (x *LeaseTerms) GetIfStatus() []string {
 	return nil
 }
 
+func (x *LeaseTerms) GetBackoff() *Backoff {
+	if x != nil {
+		return x.Backoff
+	}
+	return nil
+}
+
 type isLeaseTerms_Lasting interface {
 	isLeaseTerms_Lasting()
 }
@@ -650,6 +665,61 @@ type LeaseTerms_NoExpiry struct {
 func (*LeaseTerms_Ttl) isLeaseTerms_Lasting() {}
 
 func (*LeaseTerms_NoExpiry) isLeaseTerms_Lasting() {}
+
+// How long a lock rests after a failure.
+type Backoff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// After the first failure, 1 us to 10 years; required.
+	First *durationpb.Duration `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// Each further failure in a row doubles the time, up to this, at most 10 years. Unset: it is the same each time. Not less than first.
+	Max           *durationpb.Duration `protobuf:"bytes,2,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backoff) Reset() {
+	*x = Backoff{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backoff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backoff) ProtoMessage() {}
+
+func (x *Backoff) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backoff.ProtoReflect.Descriptor instead.
+func (*Backoff) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Backoff) GetFirst() *durationpb.Duration {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *Backoff) GetMax() *durationpb.Duration {
+	if x != nil {
+		return x.Max
+	}
+	return nil
+}
 
 // The right to run, until its ttl has passed or it is released.
 type Lease struct {
@@ -693,7 +763,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +775,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +788,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Lease) GetLeaseId() string {
@@ -815,7 +885,7 @@ type ClaimedLock struct {
 
 func (x *ClaimedLock) Reset() {
 	*x = ClaimedLock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +897,7 @@ func (x *ClaimedLock) String() string {
 func (*ClaimedLock) ProtoMessage() {}
 
 func (x *ClaimedLock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +910,7 @@ func (x *ClaimedLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimedLock.ProtoReflect.Descriptor instead.
 func (*ClaimedLock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ClaimedLock) GetLockName() string {
@@ -907,7 +977,7 @@ type Ticket struct {
 
 func (x *Ticket) Reset() {
 	*x = Ticket{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +989,7 @@ func (x *Ticket) String() string {
 func (*Ticket) ProtoMessage() {}
 
 func (x *Ticket) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +1002,7 @@ func (x *Ticket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticket.ProtoReflect.Descriptor instead.
 func (*Ticket) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Ticket) GetTicketId() string {
@@ -1039,7 +1109,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1121,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1134,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Refusal) GetReason() RefusalReason {
@@ -1143,7 +1213,8 @@ type ClaimEnd struct {
 	EndedBy string `protobuf:"bytes,3,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	// The reason that came with its ForceRelease; otherwise empty.
 	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
-	// The lock's status at that time; set for STATUS_MISMATCH.
+	// The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+	// lock has a record.
 	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
 	// For people. Not stable. This field and the next three are set only in the answer to a caller who has asked for the
 	// lock or waited for it.
@@ -1163,7 +1234,7 @@ type ClaimEnd struct {
 
 func (x *ClaimEnd) Reset() {
 	*x = ClaimEnd{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +1246,7 @@ func (x *ClaimEnd) String() string {
 func (*ClaimEnd) ProtoMessage() {}
 
 func (x *ClaimEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +1259,7 @@ func (x *ClaimEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEnd.ProtoReflect.Descriptor instead.
 func (*ClaimEnd) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ClaimEnd) GetReason() EndReason {
@@ -1314,7 +1385,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1397,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1410,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Claim) GetLockName() string {
@@ -1501,7 +1572,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1584,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1597,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Change) GetChangedAt() *timestamppb.Timestamp {
@@ -1705,7 +1776,7 @@ type LimitChange struct {
 
 func (x *LimitChange) Reset() {
 	*x = LimitChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1788,7 @@ func (x *LimitChange) String() string {
 func (*LimitChange) ProtoMessage() {}
 
 func (x *LimitChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1801,7 @@ func (x *LimitChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
 func (*LimitChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LimitChange) GetFrom() uint32 {
@@ -1788,7 +1859,7 @@ type RecordChange struct {
 
 func (x *RecordChange) Reset() {
 	*x = RecordChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +1871,7 @@ func (x *RecordChange) String() string {
 func (*RecordChange) ProtoMessage() {}
 
 func (x *RecordChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +1884,7 @@ func (x *RecordChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordChange.ProtoReflect.Descriptor instead.
 func (*RecordChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RecordChange) GetFrom() *LockRecord {
@@ -1841,7 +1912,7 @@ type ForcedRelease struct {
 
 func (x *ForcedRelease) Reset() {
 	*x = ForcedRelease{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1924,7 @@ func (x *ForcedRelease) String() string {
 func (*ForcedRelease) ProtoMessage() {}
 
 func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1937,7 @@ func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedRelease.ProtoReflect.Descriptor instead.
 func (*ForcedRelease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ForcedRelease) GetClaim() *Claim {
@@ -1889,7 +1960,7 @@ type PolicyChange struct {
 
 func (x *PolicyChange) Reset() {
 	*x = PolicyChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1972,7 @@ func (x *PolicyChange) String() string {
 func (*PolicyChange) ProtoMessage() {}
 
 func (x *PolicyChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1985,7 @@ func (x *PolicyChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
 func (*PolicyChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PolicyChange) GetFrom() string {
@@ -1957,7 +2028,7 @@ type WaitCause struct {
 
 func (x *WaitCause) Reset() {
 	*x = WaitCause{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2040,7 @@ func (x *WaitCause) String() string {
 func (*WaitCause) ProtoMessage() {}
 
 func (x *WaitCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2053,7 @@ func (x *WaitCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitCause.ProtoReflect.Descriptor instead.
 func (*WaitCause) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WaitCause) GetCause() isWaitCause_Cause {
@@ -2186,7 +2257,7 @@ type PoolInTheWay struct {
 
 func (x *PoolInTheWay) Reset() {
 	*x = PoolInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2269,7 @@ func (x *PoolInTheWay) String() string {
 func (*PoolInTheWay) ProtoMessage() {}
 
 func (x *PoolInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2282,7 @@ func (x *PoolInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolInTheWay.ProtoReflect.Descriptor instead.
 func (*PoolInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PoolInTheWay) GetLimit() *Limit {
@@ -2284,7 +2355,7 @@ type PoolUse struct {
 
 func (x *PoolUse) Reset() {
 	*x = PoolUse{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2367,7 @@ func (x *PoolUse) String() string {
 func (*PoolUse) ProtoMessage() {}
 
 func (x *PoolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2380,7 @@ func (x *PoolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolUse.ProtoReflect.Descriptor instead.
 func (*PoolUse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PoolUse) GetHeldPermits() uint64 {
@@ -2371,7 +2442,7 @@ type PoolInForce struct {
 
 func (x *PoolInForce) Reset() {
 	*x = PoolInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2454,7 @@ func (x *PoolInForce) String() string {
 func (*PoolInForce) ProtoMessage() {}
 
 func (x *PoolInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2467,7 @@ func (x *PoolInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolInForce.ProtoReflect.Descriptor instead.
 func (*PoolInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PoolInForce) GetLimit() *Limit {
@@ -2443,7 +2514,7 @@ type HeldByOthers struct {
 
 func (x *HeldByOthers) Reset() {
 	*x = HeldByOthers{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2455,7 +2526,7 @@ func (x *HeldByOthers) String() string {
 func (*HeldByOthers) ProtoMessage() {}
 
 func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2468,7 +2539,7 @@ func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
 func (*HeldByOthers) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HeldByOthers) GetHolders() []*Claim {
@@ -2507,7 +2578,7 @@ type QueuedBehind struct {
 
 func (x *QueuedBehind) Reset() {
 	*x = QueuedBehind{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2590,7 @@ func (x *QueuedBehind) String() string {
 func (*QueuedBehind) ProtoMessage() {}
 
 func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2603,7 @@ func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
 func (*QueuedBehind) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *QueuedBehind) GetAhead() uint32 {
@@ -2571,7 +2642,7 @@ type LimitInTheWay struct {
 
 func (x *LimitInTheWay) Reset() {
 	*x = LimitInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2583,7 +2654,7 @@ func (x *LimitInTheWay) String() string {
 func (*LimitInTheWay) ProtoMessage() {}
 
 func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2596,7 +2667,7 @@ func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
 func (*LimitInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LimitInTheWay) GetLimit() *Limit {
@@ -2633,7 +2704,7 @@ type RateInTheWay struct {
 
 func (x *RateInTheWay) Reset() {
 	*x = RateInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2716,7 @@ func (x *RateInTheWay) String() string {
 func (*RateInTheWay) ProtoMessage() {}
 
 func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2729,7 @@ func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInTheWay.ProtoReflect.Descriptor instead.
 func (*RateInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RateInTheWay) GetRate() *RateInForce {
@@ -2691,7 +2762,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2774,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2787,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -2757,7 +2828,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2840,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2853,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -2834,7 +2905,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2846,7 +2917,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2859,7 +2930,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Limit) GetPermits() uint32 {
@@ -2917,7 +2988,7 @@ type Rate struct {
 
 func (x *Rate) Reset() {
 	*x = Rate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +3000,7 @@ func (x *Rate) String() string {
 func (*Rate) ProtoMessage() {}
 
 func (x *Rate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +3013,7 @@ func (x *Rate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rate.ProtoReflect.Descriptor instead.
 func (*Rate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Rate) GetPermits() uint32 {
@@ -2987,7 +3058,7 @@ type RateInForce struct {
 
 func (x *RateInForce) Reset() {
 	*x = RateInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3070,7 @@ func (x *RateInForce) String() string {
 func (*RateInForce) ProtoMessage() {}
 
 func (x *RateInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3083,7 @@ func (x *RateInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateInForce.ProtoReflect.Descriptor instead.
 func (*RateInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RateInForce) GetRate() *Rate {
@@ -3089,7 +3160,7 @@ type QueueRules struct {
 
 func (x *QueueRules) Reset() {
 	*x = QueueRules{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3101,7 +3172,7 @@ func (x *QueueRules) String() string {
 func (*QueueRules) ProtoMessage() {}
 
 func (x *QueueRules) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3114,7 +3185,7 @@ func (x *QueueRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRules.ProtoReflect.Descriptor instead.
 func (*QueueRules) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *QueueRules) GetWaitingMax() uint32 {
@@ -3164,7 +3235,7 @@ type QueueRulesInForce struct {
 
 func (x *QueueRulesInForce) Reset() {
 	*x = QueueRulesInForce{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3247,7 @@ func (x *QueueRulesInForce) String() string {
 func (*QueueRulesInForce) ProtoMessage() {}
 
 func (x *QueueRulesInForce) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3260,7 @@ func (x *QueueRulesInForce) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRulesInForce.ProtoReflect.Descriptor instead.
 func (*QueueRulesInForce) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *QueueRulesInForce) GetRules() *QueueRules {
@@ -3246,7 +3317,7 @@ type Spent struct {
 
 func (x *Spent) Reset() {
 	*x = Spent{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +3329,7 @@ func (x *Spent) String() string {
 func (*Spent) ProtoMessage() {}
 
 func (x *Spent) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +3342,7 @@ func (x *Spent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spent.ProtoReflect.Descriptor instead.
 func (*Spent) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Spent) GetLockName() string {
@@ -3310,7 +3381,7 @@ func (x *Spent) GetRequestId() string {
 }
 
 // What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
-// min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+// min_interval, lock_delay, status_if_lost, if_status or backoff, or whose Release has cool_down, status or attempts_left. The
 // record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
 type LockRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3329,14 +3400,18 @@ type LockRecord struct {
 	LastRun *LastRun `protobuf:"bytes,4,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
 	// Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
 	// DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
-	Version       uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	Version uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	// The last run that was RELEASED; unset if none was since the record exists.
+	LastSuccess *LastRun `protobuf:"bytes,6,opt,name=last_success,json=lastSuccess,proto3" json:"last_success,omitempty"`
+	// How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+	Failures      uint32 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3348,7 +3423,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3361,7 +3436,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -3399,6 +3474,20 @@ func (x *LockRecord) GetVersion() uint64 {
 	return 0
 }
 
+func (x *LockRecord) GetLastSuccess() *LastRun {
+	if x != nil {
+		return x.LastSuccess
+	}
+	return nil
+}
+
+func (x *LockRecord) GetFailures() uint32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
 // How the last lease of a lock went. A lease that nobody confirmed (see Lease.provisional) does not count as a run.
 type LastRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3410,7 +3499,7 @@ type LastRun struct {
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
 	// When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// RELEASED, EXPIRED or FORCE_RELEASED.
+	// RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
 	EndReason EndReason `protobuf:"varint,5,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.EndReason" json:"end_reason,omitempty"`
 	// The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
 	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
@@ -3420,7 +3509,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3521,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3534,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -3527,7 +3616,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3539,7 +3628,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3552,7 +3641,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{30}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Lock) GetName() string {
@@ -3651,7 +3740,7 @@ var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"\x15rowlock/v1/lock.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x03\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8c\x04\n" +
 	"\n" +
 	"LeaseTerms\x12-\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x125\n" +
@@ -3662,12 +3751,16 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"lock_delay\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
 	"\x0estatus_if_lost\x18\a \x01(\tH\x01R\fstatusIfLost\x88\x01\x01\x12\x1b\n" +
-	"\tif_status\x18\b \x03(\tR\bifStatus\x1a9\n" +
+	"\tif_status\x18\b \x03(\tR\bifStatus\x12-\n" +
+	"\abackoff\x18\t \x01(\v2\x13.rowlock.v1.BackoffR\abackoff\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
 	"\alastingB\x11\n" +
-	"\x0f_status_if_lost\"\xb5\x03\n" +
+	"\x0f_status_if_lost\"g\n" +
+	"\aBackoff\x12/\n" +
+	"\x05first\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05first\x12+\n" +
+	"\x03max\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03max\"\xb5\x03\n" +
 	"\x05Lease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12$\n" +
@@ -3882,7 +3975,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\rfencing_token\x18\x03 \x01(\x04R\ffencingToken\x125\n" +
 	"\bspent_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aspentAt\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"\xe5\x01\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"\xb9\x02\n" +
 	"\n" +
 	"LockRecord\x129\n" +
 	"\n" +
@@ -3890,7 +3983,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\rattempts_left\x18\x02 \x01(\rH\x00R\fattemptsLeft\x88\x01\x01\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
 	"\blast_run\x18\x04 \x01(\v2\x13.rowlock.v1.LastRunR\alastRun\x12\x18\n" +
-	"\aversion\x18\x05 \x01(\x04R\aversionB\x10\n" +
+	"\aversion\x18\x05 \x01(\x04R\aversion\x126\n" +
+	"\flast_success\x18\x06 \x01(\v2\x13.rowlock.v1.LastRunR\vlastSuccess\x12\x1a\n" +
+	"\bfailures\x18\a \x01(\rR\bfailuresB\x10\n" +
 	"\x0e_attempts_left\"\x84\x02\n" +
 	"\aLastRun\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12#\n" +
@@ -3931,7 +4026,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x19REFUSAL_REASON_NEVER_FITS\x10\x05\x12\x1c\n" +
 	"\x18REFUSAL_REASON_EXHAUSTED\x10\x06\x12\"\n" +
 	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\a\x12\x17\n" +
-	"\x13REFUSAL_REASON_RATE\x10\b*\xc8\x02\n" +
+	"\x13REFUSAL_REASON_RATE\x10\b*\xdf\x02\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_RELEASED\x10\x01\x12\x16\n" +
@@ -3945,7 +4040,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x1aEND_REASON_STATUS_MISMATCH\x10\t\x12\x14\n" +
 	"\x10END_REASON_SPENT\x10\n" +
 	"\x12\x19\n" +
-	"\x15END_REASON_SUPERSEDED\x10\v*o\n" +
+	"\x15END_REASON_SUPERSEDED\x10\v\x12\x15\n" +
+	"\x11END_REASON_FAILED\x10\f*o\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -3987,7 +4083,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
@@ -3997,140 +4093,145 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(LimitSource)(0),              // 5: rowlock.v1.LimitSource
 	(WhenFull)(0),                 // 6: rowlock.v1.WhenFull
 	(*LeaseTerms)(nil),            // 7: rowlock.v1.LeaseTerms
-	(*Lease)(nil),                 // 8: rowlock.v1.Lease
-	(*ClaimedLock)(nil),           // 9: rowlock.v1.ClaimedLock
-	(*Ticket)(nil),                // 10: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 11: rowlock.v1.Refusal
-	(*ClaimEnd)(nil),              // 12: rowlock.v1.ClaimEnd
-	(*Claim)(nil),                 // 13: rowlock.v1.Claim
-	(*Change)(nil),                // 14: rowlock.v1.Change
-	(*LimitChange)(nil),           // 15: rowlock.v1.LimitChange
-	(*RecordChange)(nil),          // 16: rowlock.v1.RecordChange
-	(*ForcedRelease)(nil),         // 17: rowlock.v1.ForcedRelease
-	(*PolicyChange)(nil),          // 18: rowlock.v1.PolicyChange
-	(*WaitCause)(nil),             // 19: rowlock.v1.WaitCause
-	(*PoolInTheWay)(nil),          // 20: rowlock.v1.PoolInTheWay
-	(*PoolUse)(nil),               // 21: rowlock.v1.PoolUse
-	(*PoolInForce)(nil),           // 22: rowlock.v1.PoolInForce
-	(*HeldByOthers)(nil),          // 23: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 24: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 25: rowlock.v1.LimitInTheWay
-	(*RateInTheWay)(nil),          // 26: rowlock.v1.RateInTheWay
-	(*RowsHeld)(nil),              // 27: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 28: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 29: rowlock.v1.Limit
-	(*Rate)(nil),                  // 30: rowlock.v1.Rate
-	(*RateInForce)(nil),           // 31: rowlock.v1.RateInForce
-	(*QueueRules)(nil),            // 32: rowlock.v1.QueueRules
-	(*QueueRulesInForce)(nil),     // 33: rowlock.v1.QueueRulesInForce
-	(*Spent)(nil),                 // 34: rowlock.v1.Spent
-	(*LockRecord)(nil),            // 35: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 36: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 37: rowlock.v1.Lock
-	nil,                           // 38: rowlock.v1.LeaseTerms.LabelsEntry
-	nil,                           // 39: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
-	(*emptypb.Empty)(nil),         // 41: google.protobuf.Empty
-	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
+	(*Backoff)(nil),               // 8: rowlock.v1.Backoff
+	(*Lease)(nil),                 // 9: rowlock.v1.Lease
+	(*ClaimedLock)(nil),           // 10: rowlock.v1.ClaimedLock
+	(*Ticket)(nil),                // 11: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 12: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 13: rowlock.v1.ClaimEnd
+	(*Claim)(nil),                 // 14: rowlock.v1.Claim
+	(*Change)(nil),                // 15: rowlock.v1.Change
+	(*LimitChange)(nil),           // 16: rowlock.v1.LimitChange
+	(*RecordChange)(nil),          // 17: rowlock.v1.RecordChange
+	(*ForcedRelease)(nil),         // 18: rowlock.v1.ForcedRelease
+	(*PolicyChange)(nil),          // 19: rowlock.v1.PolicyChange
+	(*WaitCause)(nil),             // 20: rowlock.v1.WaitCause
+	(*PoolInTheWay)(nil),          // 21: rowlock.v1.PoolInTheWay
+	(*PoolUse)(nil),               // 22: rowlock.v1.PoolUse
+	(*PoolInForce)(nil),           // 23: rowlock.v1.PoolInForce
+	(*HeldByOthers)(nil),          // 24: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 25: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 26: rowlock.v1.LimitInTheWay
+	(*RateInTheWay)(nil),          // 27: rowlock.v1.RateInTheWay
+	(*RowsHeld)(nil),              // 28: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 29: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 30: rowlock.v1.Limit
+	(*Rate)(nil),                  // 31: rowlock.v1.Rate
+	(*RateInForce)(nil),           // 32: rowlock.v1.RateInForce
+	(*QueueRules)(nil),            // 33: rowlock.v1.QueueRules
+	(*QueueRulesInForce)(nil),     // 34: rowlock.v1.QueueRulesInForce
+	(*Spent)(nil),                 // 35: rowlock.v1.Spent
+	(*LockRecord)(nil),            // 36: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 37: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 38: rowlock.v1.Lock
+	nil,                           // 39: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 40: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 42: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	40, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
-	41, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
-	38, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
-	40, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
-	40, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
-	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	40, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	42, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	42, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	9,  // 9: rowlock.v1.Lease.also:type_name -> rowlock.v1.ClaimedLock
-	0,  // 10: rowlock.v1.ClaimedLock.mode:type_name -> rowlock.v1.Mode
-	40, // 11: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	40, // 12: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	40, // 13: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
-	1,  // 14: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	13, // 15: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	40, // 16: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	29, // 17: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	31, // 18: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
-	33, // 19: rowlock.v1.Refusal.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
-	2,  // 20: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
-	42, // 21: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
-	13, // 22: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
-	40, // 23: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
-	29, // 24: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
-	3,  // 25: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
-	0,  // 26: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	39, // 27: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	42, // 28: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	42, // 29: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	42, // 30: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	12, // 31: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
-	9,  // 32: rowlock.v1.Claim.also:type_name -> rowlock.v1.ClaimedLock
-	42, // 33: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	15, // 34: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
-	16, // 35: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
-	17, // 36: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
-	18, // 37: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	30, // 38: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
-	30, // 39: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
-	32, // 40: rowlock.v1.LimitChange.queue_rules_from:type_name -> rowlock.v1.QueueRules
-	32, // 41: rowlock.v1.LimitChange.queue_rules_to:type_name -> rowlock.v1.QueueRules
-	35, // 42: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	35, // 43: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
-	13, // 44: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	23, // 45: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	24, // 46: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	25, // 47: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	42, // 48: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	42, // 49: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	27, // 50: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	26, // 51: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
-	20, // 52: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
-	29, // 53: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
-	21, // 54: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
-	31, // 55: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	42, // 56: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
-	29, // 57: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
-	31, // 58: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
-	21, // 59: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
-	13, // 60: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	42, // 61: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	13, // 62: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	29, // 63: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	42, // 64: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	31, // 65: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
-	42, // 66: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
-	40, // 67: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	40, // 68: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	40, // 69: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	40, // 70: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 71: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	40, // 72: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
-	30, // 73: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
-	5,  // 74: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
-	6,  // 75: rowlock.v1.QueueRules.when_full:type_name -> rowlock.v1.WhenFull
-	40, // 76: rowlock.v1.QueueRules.head_start_max:type_name -> google.protobuf.Duration
-	32, // 77: rowlock.v1.QueueRulesInForce.rules:type_name -> rowlock.v1.QueueRules
-	5,  // 78: rowlock.v1.QueueRulesInForce.source:type_name -> rowlock.v1.LimitSource
-	42, // 79: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
-	42, // 80: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	36, // 81: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	42, // 82: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	42, // 83: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 84: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	29, // 85: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	13, // 86: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	13, // 87: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	35, // 88: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	31, // 89: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
-	22, // 90: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
-	33, // 91: rowlock.v1.Lock.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
-	92, // [92:92] is the sub-list for method output_type
-	92, // [92:92] is the sub-list for method input_type
-	92, // [92:92] is the sub-list for extension type_name
-	92, // [92:92] is the sub-list for extension extendee
-	0,  // [0:92] is the sub-list for field type_name
+	41, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	42, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	39, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	41, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	41, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	8,  // 5: rowlock.v1.LeaseTerms.backoff:type_name -> rowlock.v1.Backoff
+	41, // 6: rowlock.v1.Backoff.first:type_name -> google.protobuf.Duration
+	41, // 7: rowlock.v1.Backoff.max:type_name -> google.protobuf.Duration
+	0,  // 8: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
+	41, // 9: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	43, // 10: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	43, // 11: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 12: rowlock.v1.Lease.also:type_name -> rowlock.v1.ClaimedLock
+	0,  // 13: rowlock.v1.ClaimedLock.mode:type_name -> rowlock.v1.Mode
+	41, // 14: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	41, // 15: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	41, // 16: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
+	1,  // 17: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
+	14, // 18: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	41, // 19: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	30, // 20: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	32, // 21: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
+	34, // 22: rowlock.v1.Refusal.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
+	2,  // 23: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
+	43, // 24: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	14, // 25: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
+	41, // 26: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	30, // 27: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	3,  // 28: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
+	0,  // 29: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
+	40, // 30: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	43, // 31: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	43, // 32: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	43, // 33: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	13, // 34: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
+	10, // 35: rowlock.v1.Claim.also:type_name -> rowlock.v1.ClaimedLock
+	43, // 36: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	16, // 37: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	17, // 38: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	18, // 39: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	19, // 40: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	31, // 41: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
+	31, // 42: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
+	33, // 43: rowlock.v1.LimitChange.queue_rules_from:type_name -> rowlock.v1.QueueRules
+	33, // 44: rowlock.v1.LimitChange.queue_rules_to:type_name -> rowlock.v1.QueueRules
+	36, // 45: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	36, // 46: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	14, // 47: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	24, // 48: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	25, // 49: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	26, // 50: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	43, // 51: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	43, // 52: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	28, // 53: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	27, // 54: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
+	21, // 55: rowlock.v1.WaitCause.pool:type_name -> rowlock.v1.PoolInTheWay
+	30, // 56: rowlock.v1.PoolInTheWay.limit:type_name -> rowlock.v1.Limit
+	22, // 57: rowlock.v1.PoolInTheWay.use:type_name -> rowlock.v1.PoolUse
+	32, // 58: rowlock.v1.PoolInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	43, // 59: rowlock.v1.PoolInTheWay.rate_until:type_name -> google.protobuf.Timestamp
+	30, // 60: rowlock.v1.PoolInForce.limit:type_name -> rowlock.v1.Limit
+	32, // 61: rowlock.v1.PoolInForce.rate:type_name -> rowlock.v1.RateInForce
+	22, // 62: rowlock.v1.PoolInForce.use:type_name -> rowlock.v1.PoolUse
+	14, // 63: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	43, // 64: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	14, // 65: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	30, // 66: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	43, // 67: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	32, // 68: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	43, // 69: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
+	41, // 70: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	41, // 71: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	41, // 72: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	41, // 73: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 74: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	41, // 75: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
+	31, // 76: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
+	5,  // 77: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
+	6,  // 78: rowlock.v1.QueueRules.when_full:type_name -> rowlock.v1.WhenFull
+	41, // 79: rowlock.v1.QueueRules.head_start_max:type_name -> google.protobuf.Duration
+	33, // 80: rowlock.v1.QueueRulesInForce.rules:type_name -> rowlock.v1.QueueRules
+	5,  // 81: rowlock.v1.QueueRulesInForce.source:type_name -> rowlock.v1.LimitSource
+	43, // 82: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	43, // 83: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	37, // 84: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	37, // 85: rowlock.v1.LockRecord.last_success:type_name -> rowlock.v1.LastRun
+	43, // 86: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	43, // 87: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 88: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	30, // 89: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	14, // 90: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	14, // 91: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	36, // 92: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	32, // 93: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	23, // 94: rowlock.v1.Lock.pools:type_name -> rowlock.v1.PoolInForce
+	34, // 95: rowlock.v1.Lock.queue_rules:type_name -> rowlock.v1.QueueRulesInForce
+	96, // [96:96] is the sub-list for method output_type
+	96, // [96:96] is the sub-list for method input_type
+	96, // [96:96] is the sub-list for extension type_name
+	96, // [96:96] is the sub-list for extension extendee
+	0,  // [0:96] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -4142,7 +4243,7 @@ func file_rowlock_v1_lock_proto_init() {
 		(*LeaseTerms_Ttl)(nil),
 		(*LeaseTerms_NoExpiry)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[7].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[8].OneofWrappers = []any{
 		(*Change_LockName)(nil),
 		(*Change_Pattern)(nil),
 		(*Change_Pool)(nil),
@@ -4151,8 +4252,8 @@ func file_rowlock_v1_lock_proto_init() {
 		(*Change_ForcedRelease)(nil),
 		(*Change_Policy)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[8].OneofWrappers = []any{}
-	file_rowlock_v1_lock_proto_msgTypes[12].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[9].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[13].OneofWrappers = []any{
 		(*WaitCause_Held)(nil),
 		(*WaitCause_Queued)(nil),
 		(*WaitCause_Limit)(nil),
@@ -4164,14 +4265,14 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_Rate)(nil),
 		(*WaitCause_Pool)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[28].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

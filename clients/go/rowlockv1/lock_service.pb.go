@@ -990,7 +990,10 @@ type ReleaseRequest struct {
 	// The lock's new status, up to 63 bytes. Unset: the status stays.
 	Status *string `protobuf:"bytes,3,opt,name=status,proto3,oneof" json:"status,omitempty"`
 	// How many more grants are allowed, 0 to 1,000,000, for example after a success. Unset: the number stays.
-	AttemptsLeft  *uint32 `protobuf:"varint,4,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
+	AttemptsLeft *uint32 `protobuf:"varint,4,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
+	// The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+	// keeps when the last run was that did not fail.
+	Failed        bool `protobuf:"varint,5,opt,name=failed,proto3" json:"failed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1051,6 +1054,13 @@ func (x *ReleaseRequest) GetAttemptsLeft() uint32 {
 		return *x.AttemptsLeft
 	}
 	return 0
+}
+
+func (x *ReleaseRequest) GetFailed() bool {
+	if x != nil {
+		return x.Failed
+	}
+	return false
 }
 
 // Whether this call ended it.
@@ -5073,12 +5083,13 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12+\n" +
 	"\x03ttl\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"8\n" +
 	"\rRenewResponse\x12'\n" +
-	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseR\x05lease\"\xc7\x01\n" +
+	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseR\x05lease\"\xdf\x01\n" +
 	"\x0eReleaseRequest\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x126\n" +
 	"\tcool_down\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\bcoolDown\x12\x1b\n" +
 	"\x06status\x18\x03 \x01(\tH\x00R\x06status\x88\x01\x01\x12(\n" +
-	"\rattempts_left\x18\x04 \x01(\rH\x01R\fattemptsLeft\x88\x01\x01B\t\n" +
+	"\rattempts_left\x18\x04 \x01(\rH\x01R\fattemptsLeft\x88\x01\x01\x12\x16\n" +
+	"\x06failed\x18\x05 \x01(\bR\x06failedB\t\n" +
 	"\a_statusB\x10\n" +
 	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +

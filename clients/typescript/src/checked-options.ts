@@ -140,11 +140,20 @@ const addresses: Check = (value) => {
   return undefined;
 };
 
+const backoff: Check = (value) => {
+  const { first, max, ...others } = Object(value) as Record<string, unknown>;
+  const isGood = ms(first) === undefined && (max === undefined || ms(max) === undefined);
+  return isGood && Object.keys(others).length === 0
+    ? undefined
+    : "must have the time `first`, in milliseconds, and may have the longest time `max`";
+};
+
 const RECORD: Checks<RecordOptions> = {
   minInterval: ms,
   lockDelay: ms,
   statusIfLost: text,
   ifStatus: either(text, texts),
+  backoff,
 };
 const WANTED: Checks<Exclude<WantedLock, string>> = {
   name: text,
@@ -211,7 +220,12 @@ export const WORK: Checks<WorkOptions> = {
   statusWhenDone: text,
   statusWhenFailed: text,
 };
-export const RELEASE: Checks<ReleaseOptions> = { status: text, coolDown: ms, attemptsLeft: whole(0) };
+export const RELEASE: Checks<ReleaseOptions> = {
+  status: text,
+  coolDown: ms,
+  attemptsLeft: whole(0),
+  failed: flag,
+};
 /** Of all changes: of a limit, a rate, queue rules, a record, and of its deletion. */
 export const CHANGE: Checks<SetQueueRulesOptions> = { ifVersion: version, reason: text };
 export const SET_LIMIT: Checks<SetLimitOptions> = {

@@ -16,7 +16,7 @@ export interface ClaimEndView {
   readonly endedBy?: string;
   /** The reason that came with its forced release. */
   readonly note?: string;
-  /** The lock's status at that time; set for STATUS_MISMATCH. */
+  /** The lock's status at that time; set for STATUS_MISMATCH. After a run, the one that it left, if the lock has a record. */
   readonly status?: string;
   /** Of a claim for several locks: the one because of which it ended; set for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH. */
   readonly lockName?: string;

@@ -134,7 +134,8 @@ export class HeldLocks {
     }
     // Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
     // the loss, the lease has to end by itself.
-    if (asked.statusIfLost === undefined && asked.lockDelay === undefined && asked.minInterval === undefined)
+    const { statusIfLost, lockDelay, minInterval, backoff } = asked;
+    if ([statusIfLost, lockDelay, minInterval, backoff].every((each) => each === undefined))
       this.giveBack(lease.id, asked);
     return { released: false, hadEnded: false };
   }

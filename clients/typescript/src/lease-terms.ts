@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type LeaseTerms, LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { type Forever, TTL_MS } from "./options.ts";
-import type { RecordOptions } from "./records.ts";
+import type { Backoff, RecordOptions } from "./records.ts";
 import { durationOf } from "./times.ts";
 
 interface TermsOptions extends RecordOptions {
@@ -14,7 +14,7 @@ interface TermsOptions extends RecordOptions {
 
 export function leaseTermsOf(options: TermsOptions): LeaseTerms {
   const { ttl = TTL_MS, owner = "", labels = {} } = options;
-  const { minInterval, lockDelay, statusIfLost, ifStatus = [] } = options;
+  const { minInterval, lockDelay, statusIfLost, backoff, ifStatus = [] } = options;
   return create(LeaseTermsSchema, {
     lasting: ttl === "forever" ? { case: "noExpiry", value: {} } : { case: "ttl", value: durationOf(ttl) },
     owner,
@@ -23,7 +23,12 @@ export function leaseTermsOf(options: TermsOptions): LeaseTerms {
     ...(lockDelay !== undefined && { lockDelay: durationOf(lockDelay) }),
     ...(statusIfLost !== undefined && { statusIfLost }),
     ifStatus: [ifStatus].flat(),
+    ...(backoff && { backoff: backoffOf(backoff) }),
   });
+}
+
+function backoffOf({ first, max }: Backoff) {
+  return { first: durationOf(first), ...(max !== undefined && { max: durationOf(max) }) };
 }
 
 /** The terms of a claim that is no lease, as it ends with its grant. */

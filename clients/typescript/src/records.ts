@@ -15,6 +15,16 @@ export interface RecordOptions {
   readonly statusIfLost?: string;
   /** Grant only if the lock has this status, or one of these. A lock without a record has the status "". */
   readonly ifStatus?: string | readonly string[];
+  /** After a run that failed (see `ReleaseOptions.failed`) or a loss, the server grants nothing for a time that grows. */
+  readonly backoff?: Backoff;
+}
+
+/** How long a lock rests after a failure, in milliseconds. */
+export interface Backoff {
+  /** After the first failure. */
+  readonly first: number;
+  /** Each further failure in a row doubles the time, up to this. Unset: it is the same each time. */
+  readonly max?: number;
 }
 
 /** What the lock remembers after a release. Unset fields change nothing. */
@@ -25,6 +35,8 @@ export interface ReleaseOptions {
   readonly coolDown?: number;
   /** How many more times the server may grant the lock. */
   readonly attemptsLeft?: number;
+  /** The work has failed: the lease ends as FAILED, and the `backoff` applies, unless there is a `coolDown`. */
+  readonly failed?: boolean;
 }
 
 /** Changes to what a lock remembers. Unset fields change nothing. */
@@ -49,7 +61,7 @@ export interface LastRunView {
   readonly token: bigint;
   readonly grantedAt?: Date;
   readonly endedAt?: Date;
-  readonly endReason: "RELEASED" | "EXPIRED" | "FORCE_RELEASED";
+  readonly endReason: "RELEASED" | "FAILED" | "EXPIRED" | "FORCE_RELEASED";
   /** The lock's status after its end. */
   readonly status: string;
 }
@@ -63,16 +75,23 @@ export interface RecordView {
   readonly status: string;
   /** Unset: no lease has ended since the record exists. */
   readonly lastRun?: LastRunView;
+  /** The last run that was RELEASED; unset: none was since the record exists. */
+  readonly lastSuccess?: LastRunView;
+  /** How many runs in a row, up to the last one, have failed or were lost. */
+  readonly failures: number;
   /** For the `ifVersion` of the next change. */
   readonly version: bigint;
 }
 
-export function recordView({ notBefore, attemptsLeft, status, lastRun, version }: LockRecord): RecordView {
+export function recordView(record: LockRecord): RecordView {
+  const { notBefore, attemptsLeft, status, lastRun, lastSuccess, failures, version } = record;
   return {
     ...(notBefore && { notBefore: dateOf(notBefore) }),
     ...(attemptsLeft !== undefined && { attemptsLeft }),
     status,
     ...(lastRun && { lastRun: lastRunView(lastRun) }),
+    ...(lastSuccess && { lastSuccess: lastRunView(lastSuccess) }),
+    failures,
     version,
   };
 }
@@ -89,16 +108,18 @@ function lastRunView({ owner, fencingToken, grantedAt, endedAt, endReason, statu
 }
 
 /** Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed. */
-export function hasTerms({ minInterval, lockDelay, statusIfLost, ifStatus }: RecordOptions): boolean {
+export function hasTerms({ ifStatus, ...terms }: RecordOptions): boolean {
+  const { minInterval, lockDelay, statusIfLost, backoff } = terms;
   return (
-    [minInterval, lockDelay, statusIfLost].some((each) => each !== undefined) ||
+    [minInterval, lockDelay, statusIfLost, backoff].some((each) => each !== undefined) ||
     [ifStatus ?? []].flat().length > 0
   );
 }
 
 /** Returns the fields of a ReleaseRequest. */
-export function lastWordsOf({ status, coolDown, attemptsLeft }: ReleaseOptions) {
+export function lastWordsOf({ status, coolDown, attemptsLeft, failed }: ReleaseOptions) {
   return {
+    ...(failed && { failed }),
     ...(status !== undefined && { status }),
     ...(coolDown !== undefined && { coolDown: durationOf(coolDown) }),
     ...(attemptsLeft !== undefined && { attemptsLeft }),

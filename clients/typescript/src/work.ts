@@ -10,10 +10,8 @@ import type { LogFields } from "./options.ts";
 import type { ReleaseOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
-/** A lock whose handler has failed rests for so long, so that it is not taken again at once. */
-const FAILED_COOL_DOWN_MS = 1_000;
-/** The longest rest of a lock whose release the server refuses again and again: it doubles with each time. */
-const REFUSED_COOL_DOWN_MS_MAX = 60_000;
+/** A lock whose handler has failed, or whose worker has died, rests: twice as long each time, if nothing else is asked. */
+const BACKOFF = { first: 1_000, max: 60_000 } as const;
 /** Of how many such locks the loop knows how often that was. */
 const REFUSED_LOCKS_MAX = 1_000;
 /** The most locks of one capture. */
@@ -93,8 +91,11 @@ export class Work {
   /** Waits for up to `count` locks, and begins with them. */
   async #take(count: number): Promise<void> {
     const { concurrency: _, statusWhenDone: __, statusWhenFailed: ___, ...asked } = this.#options;
+    // With a minInterval, a lock rests in any case.
+    const backoff = asked.minInterval === undefined ? { backoff: BACKOFF } : {};
     try {
       const { locks } = await this.#parts.capture({
+        ...backoff,
         ...asked,
         prefix: this.#prefix,
         count: Math.min(count, COUNT_MAX),
@@ -139,7 +140,7 @@ export class Work {
       this.#parts.log(`The handler of the lock "${lock.name}" failed: ${error}`, { lock: lock.name });
       await this.#release(lock, {
         ...(statusWhenFailed !== undefined && { status: statusWhenFailed }),
-        ...(minInterval === undefined && { coolDown: FAILED_COOL_DOWN_MS }),
+        failed: true,
       });
     }
   }
@@ -172,6 +173,6 @@ export class Work {
   /** How long the lock rests if the server refuses its release now. */
   #restMs(name: string): number {
     const refusals = this.#refusals.get(name) ?? 0;
-    return Math.min(REFUSED_COOL_DOWN_MS_MAX, FAILED_COOL_DOWN_MS * 2 ** refusals);
+    return Math.min(BACKOFF.max, BACKOFF.first * 2 ** refusals);
   }
 }

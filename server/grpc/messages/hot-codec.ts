@@ -143,16 +143,18 @@ function readReleaseRequest(r: Reader, end: number): service.ReleaseRequest {
   let coolDown: service.ReleaseRequest["coolDown"] | undefined;
   let status: service.ReleaseRequest["status"] | undefined;
   let attemptsLeft: service.ReleaseRequest["attemptsLeft"] | undefined;
+  let failed: service.ReleaseRequest["failed"] = false;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) leaseId = r.text();
     else if (tag === 18) coolDown = readDuration(r, r.end(coolDown));
     else if (tag === 26) status = r.text();
     else if (tag === 32) attemptsLeft = r.uint32();
+    else if (tag === 40) failed = r.bool();
     else r.giveUp();
   }
   r.close(end);
-  const message: service.ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
+  const message: service.ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId, failed };
   if (coolDown !== undefined) message.coolDown = coolDown;
   if (status !== undefined) message.status = status;
   if (attemptsLeft !== undefined) message.attemptsLeft = attemptsLeft;

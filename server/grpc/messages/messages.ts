@@ -206,8 +206,13 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): p
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
     // Of several locks, the one because of which it ended.
     ...(isEndedBySomebody(endReason) ? { endedBy } : { lockName: endedBy }),
-    ...(endReason === "status_mismatch" ? { status: endNote } : { note: endNote }),
+    ...(isNotedStatus(endReason) ? { status: endNote } : { note: endNote }),
   });
+}
+
+/** Whether what is noted of the end is the lock's status. */
+function isNotedStatus(reason: EndReason | null): boolean {
+  return reason === "status_mismatch" || reason === "released" || reason === "failed" || reason === "expired";
 }
 
 function isEndedBySomebody(reason: EndReason | null): boolean {
@@ -354,12 +359,14 @@ export function limitMessage(limit: EffectiveLimit): pb.Limit {
 }
 
 export function recordMessage(record: LockRecord): pb.LockRecord {
-  const { notBeforeUs, attemptsLeft, status, lastRun, version } = record;
+  const { notBeforeUs, attemptsLeft, status, lastRun, lastSuccess, failures, version } = record;
   return create(pb.LockRecordSchema, {
     ...(notBeforeUs !== null && { notBefore: timestampMessage(notBeforeUs) }),
     ...(attemptsLeft !== null && { attemptsLeft }),
     status,
     ...(lastRun && { lastRun: lastRunMessage(lastRun) }),
+    ...(lastSuccess && { lastSuccess: lastRunMessage(lastSuccess) }),
+    failures,
     version,
   });
 }
@@ -387,6 +394,7 @@ export const END_REASONS: Readonly<Record<EndReason, pb.EndReason>> = {
   status_mismatch: pb.EndReason.STATUS_MISMATCH,
   spent: pb.EndReason.SPENT,
   superseded: pb.EndReason.SUPERSEDED,
+  failed: pb.EndReason.FAILED,
 };
 
 const SECOND_US = 1_000_000;

@@ -200,6 +200,8 @@ function endedText(claim: Claim, reason: EndReason, limit: EffectiveLimit | null
   switch (reason) {
     case "released":
       return "the lease was released.";
+    case "failed":
+      return "the lease was released, as its work had failed.";
     case "expired":
       return "the lease's time to live ran out.";
     case "force_released":

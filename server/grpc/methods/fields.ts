@@ -2,10 +2,16 @@
 // only good if it found nothing. Pure. Refuses values, never repairs them.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { LeaseTerms } from "#proto/rowlock/v1/lock_pb.js";
+import type { LeaseTerms, Backoff as WireBackoff } from "#proto/rowlock/v1/lock_pb.js";
 import type { ClaimReference, ListChangesRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import * as bounds from "../../core/bounds.ts";
-import { type ClaimRef, parseClaimId, SERVER_MADE_PREFIX, type Terms } from "../../core/claim.ts";
+import {
+  type Backoff,
+  type ClaimRef,
+  parseClaimId,
+  SERVER_MADE_PREFIX,
+  type Terms,
+} from "../../core/claim.ts";
 import { isOwnName } from "../../core/lock.ts";
 import { LABELS_CHECKED_MAX, QUOTED_CHARS_MAX } from "../grpc-bounds.ts";
 import { badRequest, type Violation } from "../messages/call-error.ts";
@@ -34,6 +40,8 @@ export const WAIT: Bounds = { minUs: bounds.WAIT_US_MIN, maxUs: bounds.DURATION_
 export const PER: Bounds = { minUs: bounds.RATE_PER_US_MIN, maxUs: bounds.DURATION_US_MAX };
 /** How long a lock may rest between two leases. */
 export const DELAY: Bounds = { minUs: 0, maxUs: bounds.DELAY_US_MAX };
+/** Between a failure and the next grant. */
+const REST: Bounds = { minUs: 1, maxUs: bounds.DELAY_US_MAX };
 export const HEAD_START: Bounds = { minUs: 0, maxUs: bounds.DURATION_US_MAX };
 
 /** Stands in for a claim id that was refused. */
@@ -227,13 +235,14 @@ export class Check {
 
   /** The terms of a request that takes no lease. */
   spendTerms(terms: LeaseTerms | undefined): void {
-    const { lasting, minInterval, lockDelay, statusIfLost } = terms ?? {};
+    const { lasting, minInterval, lockDelay, statusIfLost, backoff } = terms ?? {};
     const ofLeases = {
       ttl: lasting?.case === "ttl",
       no_expiry: lasting?.case === "noExpiry",
       min_interval: minInterval !== undefined,
       lock_delay: lockDelay !== undefined,
       status_if_lost: statusIfLost !== undefined,
+      backoff: backoff !== undefined,
     };
     for (const [field, isSet] of Object.entries(ofLeases))
       if (isSet) this.add(field, "is for a lease, and spend_only takes none: leave one of them unset");
@@ -253,16 +262,29 @@ export class Check {
     };
   }
 
-  #recordTerms({ minInterval, lockDelay, statusIfLost, ifStatus }: LeaseTerms): Terms | null {
-    const terms = {
+  #recordTerms({ minInterval, lockDelay, statusIfLost, ifStatus, backoff }: LeaseTerms): Terms | null {
+    const terms: Terms = {
       minIntervalUs: this.duration(minInterval, DELAY, "min_interval") ?? null,
       lockDelayUs: this.duration(lockDelay, DELAY, "lock_delay") ?? null,
       statusIfLost: this.status(statusIfLost, "status_if_lost") ?? null,
       ifStatus: this.#statuses(ifStatus),
+      ...(backoff && { backoff: this.#backoff(backoff) }),
     };
     const says =
-      terms.minIntervalUs || terms.lockDelayUs || terms.statusIfLost !== null || ifStatus.length > 0;
+      terms.minIntervalUs ||
+      terms.lockDelayUs ||
+      terms.statusIfLost !== null ||
+      ifStatus.length > 0 ||
+      backoff !== undefined;
     return says ? terms : null;
+  }
+
+  #backoff({ first, max }: WireBackoff): Backoff {
+    if (!first) this.add("backoff.first", "is missing: say how long the lock rests after the first failure");
+    const firstUs = this.duration(first, REST, "backoff.first") ?? REST.minUs;
+    const maxUs = this.duration(max, REST, "backoff.max") ?? firstUs;
+    if (maxUs < firstUs) this.add("backoff.max", "is less than backoff.first: make it at least as long");
+    return { firstUs, maxUs };
   }
 
   #statuses(statuses: readonly string[]): readonly string[] {

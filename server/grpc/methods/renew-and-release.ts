@@ -144,12 +144,8 @@ function tooLate(): Fault {
 }
 
 /** Answers whether this call ended the lease. Fails with NOT_GRANTED_YET or UNKNOWN_CLAIM. */
-export function release(
-  { engine }: MethodContext,
-  { ref, result }: CheckedRelease,
-  call: Call<ReleaseMessage>,
-): void {
-  new Releasing(engine, { verb: "release", ref, result, caller: call }, call, call).enter();
+export function release({ engine }: MethodContext, asked: CheckedRelease, call: Call<ReleaseMessage>): void {
+  new Releasing(engine, { verb: "release", ...asked, caller: call }, call, call).enter();
 }
 
 type ReleaseMessage = { readonly released: boolean };
@@ -169,7 +165,7 @@ class Releasing extends Keeping<Release, ReleaseMessage> {
 }
 
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
-type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
+type CheckedRelease = Required<Pick<Release, "ref" | "result">> & Pick<Release, "failed">;
 
 export function checkRenew({ leaseId, ttl }: RenewRequest, check: Check): CheckedRenew {
   const ref = check.claimId(leaseId, "lease_id");
@@ -186,6 +182,7 @@ export function checkRelease(message: ReleaseRequest, check: Check): CheckedRele
   return {
     ref: check.claimId(message.leaseId, "lease_id"),
     result: checkResult(message, check),
+    ...(message.failed && { failed: true }),
   };
 }
 

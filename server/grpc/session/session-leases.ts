@@ -217,7 +217,8 @@ export class SessionLeases {
   #lost(lease: SessionLease, ended: Claim): void {
     lease.ended = ended;
     // The client's own release may have ended it: the answer to that will show.
-    if ((lease.releases > 0 || lease.state === "given_back") && ended.endReason === "released") return;
+    const isByHolder = ended.endReason === "released" || ended.endReason === "failed";
+    if ((lease.releases > 0 || lease.state === "given_back") && isByHolder) return;
     if (lease.state !== "unheard") this.#sayLost(lease, ended);
     if (lease.answers === 0) this.#drop(lease);
   }

@@ -175,6 +175,12 @@ export const RECORD_CHANGING_COLUMNS = [
   "attempts_since",
   // Changes only if a transaction deletes a record and makes another.
   "principal",
+  "failures",
+  "success_owner",
+  "success_token",
+  "success_granted_at",
+  "success_ended_at",
+  "success_status",
 ] as const;
 
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;

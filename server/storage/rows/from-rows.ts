@@ -83,6 +83,18 @@ function recordFromRow(row: Row): LockRecord {
             end: wordOf(END_REASONS, row[9]) as RunEnd,
             status: textOf(row[10]),
           },
+    failures: Number(row[13]),
+    lastSuccess:
+      row[17] === null
+        ? null
+        : {
+            owner: textOf(row[14]),
+            fencingToken: bigintOf(row[15]),
+            grantedAtUs: Number(row[16]),
+            endedAtUs: Number(row[17]),
+            end: "released",
+            status: textOf(row[18]),
+          },
   };
 }
 

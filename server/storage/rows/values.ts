@@ -43,6 +43,7 @@ const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   status_mismatch: 9,
   spent: 10,
   superseded: 11,
+  failed: 12,
 };
 
 export const STATES = wordsOf(STATE_CODES);
@@ -296,6 +297,8 @@ export function changingRecordValues(lock: Lock): Value[] {
     ...runValues(record.lastRun),
     record.attemptsSince,
     bytesOf(record.principal),
+    record.failures,
+    ...successValues(record.lastSuccess),
   ];
 }
 
@@ -311,6 +314,13 @@ function runValues(run: LastRun | null): readonly Value[] {
     END_REASON_CODES[run.end],
     bytesOf(run.status),
   ];
+}
+
+const NO_SUCCESS: readonly Value[] = [null, null, null, null, null];
+
+function successValues(run: LastRun | null): readonly Value[] {
+  if (!run) return NO_SUCCESS;
+  return [bytesOf(run.owner), run.fencingToken, run.grantedAtUs, run.endedAtUs, bytesOf(run.status)];
 }
 
 /** The part of a name up to and including its last slash; empty if there is none. */

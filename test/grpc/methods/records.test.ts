@@ -16,7 +16,7 @@ afterAll(() => server.stop());
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
 const recordOf = async (name: string) => (await server.client.shown(name)).record;
 const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH } = RefusalReason;
-const { RELEASED, FORCE_RELEASED } = EndReason;
+const { RELEASED, FAILED, FORCE_RELEASED } = EndReason;
 
 describe("a lock", () => {
   test("without a policy shows no record", async () => {
@@ -42,6 +42,25 @@ describe("a lock", () => {
     });
     expect(record?.attemptsLeft).toBeUndefined();
     expect((await call("listLocks", { prefix: "hourly" })).locks[0]?.record).toEqual(record);
+  });
+
+  test("whose run has failed rests, and shows both runs and the status of each in the history", async () => {
+    const ask = { name: "failing", terms: { backoff: { first: seconds(60) } } };
+    const good = await server.client.lease({ ...ask, terms: { ...ask.terms, owner: "good" } });
+    await call("release", { leaseId: good.leaseId, status: "done" });
+    const bad = await server.client.lease({ ...ask, terms: { ...ask.terms, owner: "bad" } });
+    expect(await call("release", { leaseId: bad.leaseId, failed: true })).toMatchObject({ released: true });
+    expect(await server.client.refusal(ask)).toMatchObject({ reason: NOT_BEFORE });
+    expect(await recordOf("failing")).toMatchObject({
+      failures: 1,
+      lastRun: { owner: "bad", endReason: FAILED, status: "done" },
+      lastSuccess: { owner: "good", endReason: RELEASED, fencingToken: 1n },
+    });
+    const { claims } = await call("listClaims", { locks: { case: "lockName", value: "failing" } });
+    expect(claims.map(({ end }) => [end?.reason, end?.status])).toEqual([
+      [FAILED, "done"],
+      [RELEASED, "done"],
+    ]);
   });
 
   test("that was lost has a delay and a status, and an operator's reason elsewhere", async () => {

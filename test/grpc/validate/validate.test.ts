@@ -301,6 +301,7 @@ describe("RenewRequest and ReleaseRequest", () => {
     expect(renewal({ leaseId: ID })).toEqual({ ref: REF, ttlUs: undefined });
     expect(renewal({ leaseId: ID, ttl: span(2) })).toEqual({ ref: REF, ttlUs: 2_000_000 });
     expect(release({ leaseId: ID })).toEqual({ ref: REF, result: null });
+    expect(release({ leaseId: ID, failed: true })).toEqual({ ref: REF, result: null, failed: true });
   });
 
   refuses(requests.RenewRequestSchema, checkRenew, [
@@ -501,11 +502,23 @@ describe("the part of an AcquireRequest for the record", () => {
     [{ ifStatus: [""] }, { ifStatus: [""] }],
     [{ lockDelay: span(1), lasting: { case: "noExpiry" as const, value: {} } }, { lockDelayUs: 1_000_000 }],
     [{ minInterval: span(0, 1) }, { minIntervalUs: 1 }],
+    [{ backoff: { first: span(2) } }, { backoff: { firstUs: 2_000_000, maxUs: 2_000_000 } }],
+    [{ backoff: { first: span(2), max: span(60) } }, { backoff: { firstUs: 2_000_000, maxUs: 60_000_000 } }],
   ])("is %o", (request, terms) => {
     expect(termsOf(request)).toMatchObject(terms);
   });
 
   refuses(schema, checkAcquire, [
+    [
+      "a backoff without times",
+      { name: "a", terms: { backoff: {} } },
+      { "terms.backoff.first": /^is missing: say how long/ },
+    ],
+    [
+      "a backoff that shrinks",
+      { name: "a", terms: { backoff: { first: span(3), max: span(2) } } },
+      { "terms.backoff.max": /is less than backoff\.first/ },
+    ],
     [
       "everything at once",
       {

@@ -40,6 +40,15 @@ const FULL: LockRecord = {
     end: "force_released",
     status: "\0'\"\\ ".repeat(12),
   },
+  lastSuccess: {
+    owner: `${"🔒".repeat(63)}xyz`,
+    fencingToken: BIG - 1n,
+    grantedAtUs: LATEST_US - 5,
+    endedAtUs: LATEST_US - 4,
+    end: "released",
+    status: "🔒".repeat(15),
+  },
+  failures: 2 ** 32 - 1,
 };
 
 export function contractOfRecords(fresh: () => FreshStore): void {

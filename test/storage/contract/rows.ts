@@ -136,7 +136,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
         ...END_REASONS.filter(Boolean).map((endReason) => ({ state: "ended" as const, endReason })),
       ];
       const added = await addClaims(store, id, ...wanted);
-      expect(added.length).toBe(17);
+      expect(added.length).toBe(18);
       expect((await store.claims(added)).claims).toEqual(added);
       const requestIds = added.map(({ requestId }) => requestId);
       expect((await store.claimsByRequest([...requestIds, "nobody's"])).claims).toHaveLength(added.length);

@@ -97,6 +97,15 @@ export declare type LeaseTerms = Message<"rowlock.v1.LeaseTerms"> & {
    * @generated from field: repeated string if_status = 8;
    */
   ifStatus: string[];
+
+  /**
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   *
+   * @generated from field: rowlock.v1.Backoff backoff = 9;
+   */
+  backoff?: Backoff | undefined;
 };
 
 /**
@@ -164,6 +173,15 @@ export declare type LeaseTermsJson = {
    * @generated from field: repeated string if_status = 8;
    */
   ifStatus?: string[];
+
+  /**
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   *
+   * @generated from field: rowlock.v1.Backoff backoff = 9;
+   */
+  backoff?: BackoffJson;
 };
 
 /**
@@ -171,6 +189,54 @@ export declare type LeaseTermsJson = {
  * Use `create(LeaseTermsSchema)` to create a new message.
  */
 export declare const LeaseTermsSchema: GenMessage<LeaseTerms, {jsonType: LeaseTermsJson}>;
+
+/**
+ * How long a lock rests after a failure.
+ *
+ * @generated from message rowlock.v1.Backoff
+ */
+export declare type Backoff = Message<"rowlock.v1.Backoff"> & {
+  /**
+   * After the first failure, 1 us to 10 years; required.
+   *
+   * @generated from field: google.protobuf.Duration first = 1;
+   */
+  first?: Duration | undefined;
+
+  /**
+   * Each further failure in a row doubles the time, up to this, at most 10 years. Unset: it is the same each time. Not less than first.
+   *
+   * @generated from field: google.protobuf.Duration max = 2;
+   */
+  max?: Duration | undefined;
+};
+
+/**
+ * How long a lock rests after a failure.
+ *
+ * @generated from message rowlock.v1.Backoff
+ */
+export declare type BackoffJson = {
+  /**
+   * After the first failure, 1 us to 10 years; required.
+   *
+   * @generated from field: google.protobuf.Duration first = 1;
+   */
+  first?: DurationJson;
+
+  /**
+   * Each further failure in a row doubles the time, up to this, at most 10 years. Unset: it is the same each time. Not less than first.
+   *
+   * @generated from field: google.protobuf.Duration max = 2;
+   */
+  max?: DurationJson;
+};
+
+/**
+ * Describes the message rowlock.v1.Backoff.
+ * Use `create(BackoffSchema)` to create a new message.
+ */
+export declare const BackoffSchema: GenMessage<Backoff, {jsonType: BackoffJson}>;
 
 /**
  * The right to run, until its ttl has passed or it is released.
@@ -815,7 +881,8 @@ export declare type ClaimEnd = Message<"rowlock.v1.ClaimEnd"> & {
   note: string;
 
   /**
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    *
    * @generated from field: string status = 5;
    */
@@ -896,7 +963,8 @@ export declare type ClaimEndJson = {
   note?: string;
 
   /**
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    *
    * @generated from field: string status = 5;
    */
@@ -3074,7 +3142,7 @@ export declare const SpentSchema: GenMessage<Spent, {jsonType: SpentJson}>;
 
 /**
  * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
- * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+ * min_interval, lock_delay, status_if_lost, if_status or backoff, or whose Release has cool_down, status or attempts_left. The
  * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  *
  * @generated from message rowlock.v1.LockRecord
@@ -3120,11 +3188,25 @@ export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
    * @generated from field: uint64 version = 5;
    */
   version: bigint;
+
+  /**
+   * The last run that was RELEASED; unset if none was since the record exists.
+   *
+   * @generated from field: rowlock.v1.LastRun last_success = 6;
+   */
+  lastSuccess?: LastRun | undefined;
+
+  /**
+   * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+   *
+   * @generated from field: uint32 failures = 7;
+   */
+  failures: number;
 };
 
 /**
  * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
- * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+ * min_interval, lock_delay, status_if_lost, if_status or backoff, or whose Release has cool_down, status or attempts_left. The
  * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  *
  * @generated from message rowlock.v1.LockRecord
@@ -3170,6 +3252,20 @@ export declare type LockRecordJson = {
    * @generated from field: uint64 version = 5;
    */
   version?: string;
+
+  /**
+   * The last run that was RELEASED; unset if none was since the record exists.
+   *
+   * @generated from field: rowlock.v1.LastRun last_success = 6;
+   */
+  lastSuccess?: LastRunJson;
+
+  /**
+   * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+   *
+   * @generated from field: uint32 failures = 7;
+   */
+  failures?: number;
 };
 
 /**
@@ -3213,7 +3309,7 @@ export declare type LastRun = Message<"rowlock.v1.LastRun"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    *
    * @generated from field: rowlock.v1.EndReason end_reason = 5;
    */
@@ -3262,7 +3358,7 @@ export declare type LastRunJson = {
   endedAt?: TimestampJson;
 
   /**
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    *
    * @generated from field: rowlock.v1.EndReason end_reason = 5;
    */
@@ -3718,6 +3814,13 @@ export enum EndReason {
    * @generated from enum value: END_REASON_SUPERSEDED = 11;
    */
   SUPERSEDED = 11,
+
+  /**
+   * The holder released the lease, and said that its work has failed: see ReleaseRequest.failed.
+   *
+   * @generated from enum value: END_REASON_FAILED = 12;
+   */
+  FAILED = 12,
 }
 
 /**
@@ -3725,7 +3828,7 @@ export enum EndReason {
  *
  * @generated from enum rowlock.v1.EndReason
  */
-export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH" | "END_REASON_SPENT" | "END_REASON_SUPERSEDED";
+export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH" | "END_REASON_SPENT" | "END_REASON_SUPERSEDED" | "END_REASON_FAILED";
 
 /**
  * Describes the enum rowlock.v1.EndReason.

@@ -874,6 +874,14 @@ export declare type ReleaseRequest = Message<"rowlock.v1.ReleaseRequest"> & {
    * @generated from field: optional uint32 attempts_left = 4;
    */
   attemptsLeft?: number | undefined;
+
+  /**
+   * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+   * keeps when the last run was that did not fail.
+   *
+   * @generated from field: bool failed = 5;
+   */
+  failed: boolean;
 };
 
 /**
@@ -910,6 +918,14 @@ export declare type ReleaseRequestJson = {
    * @generated from field: optional uint32 attempts_left = 4;
    */
   attemptsLeft?: number;
+
+  /**
+   * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+   * keeps when the last run was that did not fail.
+   *
+   * @generated from field: bool failed = 5;
+   */
+  failed?: boolean;
 };
 
 /**

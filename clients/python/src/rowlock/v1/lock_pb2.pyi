@@ -45,6 +45,7 @@ class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     END_REASON_STATUS_MISMATCH: _ClassVar[EndReason]
     END_REASON_SPENT: _ClassVar[EndReason]
     END_REASON_SUPERSEDED: _ClassVar[EndReason]
+    END_REASON_FAILED: _ClassVar[EndReason]
 
 class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -99,6 +100,7 @@ END_REASON_EXHAUSTED: EndReason
 END_REASON_STATUS_MISMATCH: EndReason
 END_REASON_SPENT: EndReason
 END_REASON_SUPERSEDED: EndReason
+END_REASON_FAILED: EndReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
@@ -118,7 +120,7 @@ WHEN_FULL_REFUSE: WhenFull
 WHEN_FULL_END_LONGEST_WAITING: WhenFull
 
 class LeaseTerms(_message.Message):
-    __slots__ = ("ttl", "no_expiry", "owner", "labels", "min_interval", "lock_delay", "status_if_lost", "if_status")
+    __slots__ = ("ttl", "no_expiry", "owner", "labels", "min_interval", "lock_delay", "status_if_lost", "if_status", "backoff")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +136,7 @@ class LeaseTerms(_message.Message):
     LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
     STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
     IF_STATUS_FIELD_NUMBER: _ClassVar[int]
+    BACKOFF_FIELD_NUMBER: _ClassVar[int]
     ttl: _duration_pb2.Duration
     no_expiry: _empty_pb2.Empty
     owner: str
@@ -142,7 +145,16 @@ class LeaseTerms(_message.Message):
     lock_delay: _duration_pb2.Duration
     status_if_lost: str
     if_status: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ...) -> None: ...
+    backoff: Backoff
+    def __init__(self, ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ..., backoff: _Optional[_Union[Backoff, _Mapping]] = ...) -> None: ...
+
+class Backoff(_message.Message):
+    __slots__ = ("first", "max")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    MAX_FIELD_NUMBER: _ClassVar[int]
+    first: _duration_pb2.Duration
+    max: _duration_pb2.Duration
+    def __init__(self, first: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Lease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "mode", "permits", "fencing_token", "ttl", "granted_at", "expires_at", "request_id", "provisional", "also")
@@ -571,18 +583,22 @@ class Spent(_message.Message):
     def __init__(self, lock_name: _Optional[str] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., spent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class LockRecord(_message.Message):
-    __slots__ = ("not_before", "attempts_left", "status", "last_run", "version")
+    __slots__ = ("not_before", "attempts_left", "status", "last_run", "version", "last_success", "failures")
     NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     LAST_RUN_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    LAST_SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
     not_before: _timestamp_pb2.Timestamp
     attempts_left: int
     status: str
     last_run: LastRun
     version: int
-    def __init__(self, not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts_left: _Optional[int] = ..., status: _Optional[str] = ..., last_run: _Optional[_Union[LastRun, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    last_success: LastRun
+    failures: int
+    def __init__(self, not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts_left: _Optional[int] = ..., status: _Optional[str] = ..., last_run: _Optional[_Union[LastRun, _Mapping]] = ..., version: _Optional[int] = ..., last_success: _Optional[_Union[LastRun, _Mapping]] = ..., failures: _Optional[int] = ...) -> None: ...
 
 class LastRun(_message.Message):
     __slots__ = ("owner", "fencing_token", "granted_at", "ended_at", "end_reason", "status")

@@ -140,16 +140,18 @@ class RenewResponse(_message.Message):
     def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ("lease_id", "cool_down", "status", "attempts_left")
+    __slots__ = ("lease_id", "cool_down", "status", "attempts_left", "failed")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     COOL_DOWN_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     cool_down: _duration_pb2.Duration
     status: str
     attempts_left: int
-    def __init__(self, lease_id: _Optional[str] = ..., cool_down: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status: _Optional[str] = ..., attempts_left: _Optional[int] = ...) -> None: ...
+    failed: bool
+    def __init__(self, lease_id: _Optional[str] = ..., cool_down: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status: _Optional[str] = ..., attempts_left: _Optional[int] = ..., failed: bool = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
     __slots__ = ("released",)

@@ -219,7 +219,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    * </pre>
    *
    * <code>string status = 5;</code>
@@ -240,7 +241,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    * </pre>
    *
    * <code>string status = 5;</code>
@@ -1569,7 +1571,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * The lock's status at that time; set for STATUS_MISMATCH.
+     * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+     * lock has a record.
      * </pre>
      *
      * <code>string status = 5;</code>
@@ -1589,7 +1592,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status at that time; set for STATUS_MISMATCH.
+     * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+     * lock has a record.
      * </pre>
      *
      * <code>string status = 5;</code>
@@ -1610,7 +1614,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status at that time; set for STATUS_MISMATCH.
+     * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+     * lock has a record.
      * </pre>
      *
      * <code>string status = 5;</code>
@@ -1627,7 +1632,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status at that time; set for STATUS_MISMATCH.
+     * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+     * lock has a record.
      * </pre>
      *
      * <code>string status = 5;</code>
@@ -1641,7 +1647,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock's status at that time; set for STATUS_MISMATCH.
+     * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+     * lock has a record.
      * </pre>
      *
      * <code>string status = 5;</code>

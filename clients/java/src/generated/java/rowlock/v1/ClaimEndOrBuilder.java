@@ -101,7 +101,8 @@ public interface ClaimEndOrBuilder extends
 
   /**
    * <pre>
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    * </pre>
    *
    * <code>string status = 5;</code>
@@ -110,7 +111,8 @@ public interface ClaimEndOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * The lock's status at that time; set for STATUS_MISMATCH.
+   * The lock's status at that time; set for STATUS_MISMATCH. For RELEASED, FAILED and EXPIRED, the status that the lease left, if the
+   * lock has a record.
    * </pre>
    *
    * <code>string status = 5;</code>

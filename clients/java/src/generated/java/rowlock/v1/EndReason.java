@@ -114,6 +114,14 @@ public enum EndReason
    * <code>END_REASON_SUPERSEDED = 11;</code>
    */
   END_REASON_SUPERSEDED(11),
+  /**
+   * <pre>
+   * The holder released the lease, and said that its work has failed: see ReleaseRequest.failed.
+   * </pre>
+   *
+   * <code>END_REASON_FAILED = 12;</code>
+   */
+  END_REASON_FAILED(12),
   UNRECOGNIZED(-1),
   ;
 
@@ -218,6 +226,14 @@ public enum EndReason
    * <code>END_REASON_SUPERSEDED = 11;</code>
    */
   public static final int END_REASON_SUPERSEDED_VALUE = 11;
+  /**
+   * <pre>
+   * The holder released the lease, and said that its work has failed: see ReleaseRequest.failed.
+   * </pre>
+   *
+   * <code>END_REASON_FAILED = 12;</code>
+   */
+  public static final int END_REASON_FAILED_VALUE = 12;
 
 
   public final int getNumber() {
@@ -256,6 +272,7 @@ public enum EndReason
       case 9: return END_REASON_STATUS_MISMATCH;
       case 10: return END_REASON_SPENT;
       case 11: return END_REASON_SUPERSEDED;
+      case 12: return END_REASON_FAILED;
       default: return null;
     }
   }

@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   private int endReason_ = 0;
   /**
    * <pre>
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
    * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
    * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -1194,7 +1194,7 @@ private static final long serialVersionUID = 0L;
     private int endReason_ = 0;
     /**
      * <pre>
-     * RELEASED, EXPIRED or FORCE_RELEASED.
+     * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
      * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -1205,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * RELEASED, EXPIRED or FORCE_RELEASED.
+     * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
      * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -1220,7 +1220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * RELEASED, EXPIRED or FORCE_RELEASED.
+     * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
      * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -1233,7 +1233,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * RELEASED, EXPIRED or FORCE_RELEASED.
+     * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
      * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -1251,7 +1251,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * RELEASED, EXPIRED or FORCE_RELEASED.
+     * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
      * <code>.rowlock.v1.EndReason end_reason = 5;</code>

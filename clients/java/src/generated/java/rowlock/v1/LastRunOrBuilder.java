@@ -94,7 +94,7 @@ public interface LastRunOrBuilder extends
 
   /**
    * <pre>
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
    * <code>.rowlock.v1.EndReason end_reason = 5;</code>
@@ -103,7 +103,7 @@ public interface LastRunOrBuilder extends
   int getEndReasonValue();
   /**
    * <pre>
-   * RELEASED, EXPIRED or FORCE_RELEASED.
+   * RELEASED, FAILED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
    * <code>.rowlock.v1.EndReason end_reason = 5;</code>

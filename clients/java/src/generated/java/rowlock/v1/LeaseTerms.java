@@ -531,6 +531,50 @@ java.lang.String defaultValue) {
     return ifStatus_.getByteString(index);
   }
 
+  public static final int BACKOFF_FIELD_NUMBER = 9;
+  private rowlock.v1.Backoff backoff_;
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   * @return Whether the backoff field is set.
+   */
+  @java.lang.Override
+  public boolean hasBackoff() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   * @return The backoff.
+   */
+  @java.lang.Override
+  public rowlock.v1.Backoff getBackoff() {
+    return backoff_ == null ? rowlock.v1.Backoff.getDefaultInstance() : backoff_;
+  }
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.BackoffOrBuilder getBackoffOrBuilder() {
+    return backoff_ == null ? rowlock.v1.Backoff.getDefaultInstance() : backoff_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -571,6 +615,9 @@ java.lang.String defaultValue) {
     }
     for (int i = 0; i < ifStatus_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 8, ifStatus_.getRaw(i));
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(9, getBackoff());
     }
     getUnknownFields().writeTo(output);
   }
@@ -621,6 +668,10 @@ java.lang.String defaultValue) {
       size += dataSize;
       size += 1 * getIfStatusList().size();
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getBackoff());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -657,6 +708,11 @@ java.lang.String defaultValue) {
     }
     if (!getIfStatusList()
         .equals(other.getIfStatusList())) return false;
+    if (hasBackoff() != other.hasBackoff()) return false;
+    if (hasBackoff()) {
+      if (!getBackoff()
+          .equals(other.getBackoff())) return false;
+    }
     if (!getLastingCase().equals(other.getLastingCase())) return false;
     switch (lastingCase_) {
       case 1:
@@ -702,6 +758,10 @@ java.lang.String defaultValue) {
     if (getIfStatusCount() > 0) {
       hash = (37 * hash) + IF_STATUS_FIELD_NUMBER;
       hash = (53 * hash) + getIfStatusList().hashCode();
+    }
+    if (hasBackoff()) {
+      hash = (37 * hash) + BACKOFF_FIELD_NUMBER;
+      hash = (53 * hash) + getBackoff().hashCode();
     }
     switch (lastingCase_) {
       case 1:
@@ -873,6 +933,7 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         getMinIntervalFieldBuilder();
         getLockDelayFieldBuilder();
+        getBackoffFieldBuilder();
       }
     }
     @java.lang.Override
@@ -900,6 +961,11 @@ java.lang.String defaultValue) {
       statusIfLost_ = "";
       ifStatus_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      backoff_ = null;
+      if (backoffBuilder_ != null) {
+        backoffBuilder_.dispose();
+        backoffBuilder_ = null;
+      }
       lastingCase_ = 0;
       lasting_ = null;
       return this;
@@ -963,6 +1029,12 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000080) != 0)) {
         ifStatus_.makeImmutable();
         result.ifStatus_ = ifStatus_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.backoff_ = backoffBuilder_ == null
+            ? backoff_
+            : backoffBuilder_.build();
+        to_bitField0_ |= 0x00000008;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1052,6 +1124,9 @@ java.lang.String defaultValue) {
           ifStatus_.addAll(other.ifStatus_);
         }
         onChanged();
+      }
+      if (other.hasBackoff()) {
+        mergeBackoff(other.getBackoff());
       }
       switch (other.getLastingCase()) {
         case TTL: {
@@ -1145,6 +1220,13 @@ java.lang.String defaultValue) {
               ifStatus_.add(s);
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getBackoffFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2375,6 +2457,181 @@ java.lang.String defaultValue) {
       bitField0_ |= 0x00000080;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.Backoff backoff_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Backoff, rowlock.v1.Backoff.Builder, rowlock.v1.BackoffOrBuilder> backoffBuilder_;
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     * @return Whether the backoff field is set.
+     */
+    public boolean hasBackoff() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     * @return The backoff.
+     */
+    public rowlock.v1.Backoff getBackoff() {
+      if (backoffBuilder_ == null) {
+        return backoff_ == null ? rowlock.v1.Backoff.getDefaultInstance() : backoff_;
+      } else {
+        return backoffBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public Builder setBackoff(rowlock.v1.Backoff value) {
+      if (backoffBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        backoff_ = value;
+      } else {
+        backoffBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public Builder setBackoff(
+        rowlock.v1.Backoff.Builder builderForValue) {
+      if (backoffBuilder_ == null) {
+        backoff_ = builderForValue.build();
+      } else {
+        backoffBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public Builder mergeBackoff(rowlock.v1.Backoff value) {
+      if (backoffBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          backoff_ != null &&
+          backoff_ != rowlock.v1.Backoff.getDefaultInstance()) {
+          getBackoffBuilder().mergeFrom(value);
+        } else {
+          backoff_ = value;
+        }
+      } else {
+        backoffBuilder_.mergeFrom(value);
+      }
+      if (backoff_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public Builder clearBackoff() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      backoff_ = null;
+      if (backoffBuilder_ != null) {
+        backoffBuilder_.dispose();
+        backoffBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public rowlock.v1.Backoff.Builder getBackoffBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return getBackoffFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    public rowlock.v1.BackoffOrBuilder getBackoffOrBuilder() {
+      if (backoffBuilder_ != null) {
+        return backoffBuilder_.getMessageOrBuilder();
+      } else {
+        return backoff_ == null ?
+            rowlock.v1.Backoff.getDefaultInstance() : backoff_;
+      }
+    }
+    /**
+     * <pre>
+     * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+     * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+     * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Backoff backoff = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Backoff, rowlock.v1.Backoff.Builder, rowlock.v1.BackoffOrBuilder> 
+        getBackoffFieldBuilder() {
+      if (backoffBuilder_ == null) {
+        backoffBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Backoff, rowlock.v1.Backoff.Builder, rowlock.v1.BackoffOrBuilder>(
+                getBackoff(),
+                getParentForChildren(),
+                isClean());
+        backoff_ = null;
+      }
+      return backoffBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -273,5 +273,38 @@ java.lang.String defaultValue);
   com.google.protobuf.ByteString
       getIfStatusBytes(int index);
 
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   * @return Whether the backoff field is set.
+   */
+  boolean hasBackoff();
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   * @return The backoff.
+   */
+  rowlock.v1.Backoff getBackoff();
+  /**
+   * <pre>
+   * When a confirmed lease *fails* (see ReleaseRequest.failed) or is *lost*, the server grants nothing for a time that grows with
+   * each failure in a row, so that what fails is not tried again at once, whoever tries it. A cool_down of the Release replaces it. It
+   * comes instead of min_interval; of lock_delay and it, the later time wins. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Backoff backoff = 9;</code>
+   */
+  rowlock.v1.BackoffOrBuilder getBackoffOrBuilder();
+
   rowlock.v1.LeaseTerms.LastingCase getLastingCase();
 }

@@ -26,6 +26,11 @@ public final class LockProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_LeaseTerms_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_Backoff_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_Backoff_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_Lease_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -192,7 +197,7 @@ public final class LockProto {
       "\n\025rowlock/v1/lock.proto\022\nrowlock.v1\032\036goo" +
       "gle/protobuf/duration.proto\032\033google/prot" +
       "obuf/empty.proto\032\037google/protobuf/timest" +
-      "amp.proto\"\203\003\n\nLeaseTerms\022(\n\003ttl\030\001 \001(\0132\031." +
+      "amp.proto\"\251\003\n\nLeaseTerms\022(\n\003ttl\030\001 \001(\0132\031." +
       "google.protobuf.DurationH\000\022+\n\tno_expiry\030" +
       "\002 \001(\0132\026.google.protobuf.EmptyH\000\022\r\n\005owner" +
       "\030\003 \001(\t\0222\n\006labels\030\004 \003(\0132\".rowlock.v1.Leas" +
@@ -200,190 +205,195 @@ public final class LockProto {
       "2\031.google.protobuf.Duration\022-\n\nlock_dela" +
       "y\030\006 \001(\0132\031.google.protobuf.Duration\022\033\n\016st" +
       "atus_if_lost\030\007 \001(\tH\001\210\001\001\022\021\n\tif_status\030\010 \003" +
-      "(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030" +
-      "\002 \001(\t:\0028\001B\t\n\007lastingB\021\n\017_status_if_lost\"" +
-      "\314\002\n\005Lease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name" +
-      "\030\002 \001(\t\022\036\n\004mode\030\003 \001(\0162\020.rowlock.v1.Mode\022\017" +
-      "\n\007permits\030\004 \001(\r\022\025\n\rfencing_token\030\005 \001(\004\022&" +
-      "\n\003ttl\030\006 \001(\0132\031.google.protobuf.Duration\022." +
-      "\n\ngranted_at\030\007 \001(\0132\032.google.protobuf.Tim" +
-      "estamp\022.\n\nexpires_at\030\010 \001(\0132\032.google.prot" +
-      "obuf.Timestamp\022\022\n\nrequest_id\030\t \001(\t\022\023\n\013pr" +
-      "ovisional\030\n \001(\010\022%\n\004also\030\013 \003(\0132\027.rowlock." +
-      "v1.ClaimedLock\"h\n\013ClaimedLock\022\021\n\tlock_na" +
-      "me\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlock.v1.Mode" +
-      "\022\017\n\007permits\030\003 \001(\r\022\025\n\rfencing_token\030\004 \001(\004" +
-      "\"\221\002\n\006Ticket\022\021\n\tticket_id\030\001 \001(\t\022\021\n\tlock_n" +
-      "ame\030\002 \001(\t\022\r\n\005ahead\030\003 \001(\r\022\025\n\rpermits_ahea" +
-      "d\030\004 \001(\004\022\024\n\014queue_length\030\005 \001(\r\022)\n\006waited\030" +
-      "\006 \001(\0132\031.google.protobuf.Duration\022+\n\010kept" +
-      "_for\030\007 \001(\0132\031.google.protobuf.Duration\022,\n" +
-      "\trate_wait\030\010 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\014\n\004pool\030\t \001(\t\022\021\n\twaits_for\030\n \001(\t\"\271\002\n" +
-      "\007Refusal\022)\n\006reason\030\001 \001(\0162\031.rowlock.v1.Re" +
-      "fusalReason\022\017\n\007message\030\002 \001(\t\022\"\n\007holders\030" +
-      "\003 \003(\0132\021.rowlock.v1.Claim\022.\n\013retry_after\030" +
-      "\004 \001(\0132\031.google.protobuf.Duration\022 \n\005limi" +
-      "t\030\005 \001(\0132\021.rowlock.v1.Limit\022\016\n\006status\030\006 \001" +
-      "(\t\022%\n\004rate\030\007 \001(\0132\027.rowlock.v1.RateInForc" +
-      "e\022\021\n\tlock_name\030\010 \001(\t\0222\n\013queue_rules\030\t \001(" +
-      "\0132\035.rowlock.v1.QueueRulesInForce\"\251\002\n\010Cla" +
-      "imEnd\022%\n\006reason\030\001 \001(\0162\025.rowlock.v1.EndRe" +
-      "ason\022,\n\010ended_at\030\002 \001(\0132\032.google.protobuf" +
-      ".Timestamp\022\020\n\010ended_by\030\003 \001(\t\022\014\n\004note\030\004 \001" +
-      "(\t\022\016\n\006status\030\005 \001(\t\022\017\n\007message\030\006 \001(\t\022\"\n\007h" +
-      "olders\030\007 \003(\0132\021.rowlock.v1.Claim\022.\n\013retry" +
-      "_after\030\010 \001(\0132\031.google.protobuf.Duration\022" +
-      " \n\005limit\030\t \001(\0132\021.rowlock.v1.Limit\022\021\n\tloc" +
-      "k_name\030\n \001(\t\"\304\004\n\005Claim\022\021\n\tlock_name\030\001 \001(" +
-      "\t\022\025\n\rticket_number\030\002 \001(\004\022%\n\005state\030\003 \001(\0162" +
-      "\026.rowlock.v1.ClaimState\022\036\n\004mode\030\004 \001(\0162\020." +
-      "rowlock.v1.Mode\022\017\n\007permits\030\005 \001(\r\022\r\n\005owne" +
-      "r\030\006 \001(\t\022-\n\006labels\030\007 \003(\0132\035.rowlock.v1.Cla" +
-      "im.LabelsEntry\022\025\n\rfencing_token\030\010 \001(\004\0220\n" +
-      "\014requested_at\030\t \001(\0132\032.google.protobuf.Ti" +
-      "mestamp\022.\n\ngranted_at\030\n \001(\0132\032.google.pro" +
-      "tobuf.Timestamp\022.\n\nexpires_at\030\013 \001(\0132\032.go" +
-      "ogle.protobuf.Timestamp\022\023\n\013provisional\030\014" +
-      " \001(\010\022\021\n\tprincipal\030\r \001(\t\022!\n\003end\030\016 \001(\0132\024.r" +
-      "owlock.v1.ClaimEnd\022\017\n\007replica\030\017 \001(\t\022\022\n\ns" +
-      "pend_only\030\020 \001(\010\022\014\n\004pool\030\021 \001(\t\022%\n\004also\030\022 " +
-      "\003(\0132\027.rowlock.v1.ClaimedLock\032-\n\013LabelsEn" +
-      "try\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\335\002\n\006" +
-      "Change\022.\n\nchanged_at\030\001 \001(\0132\032.google.prot" +
-      "obuf.Timestamp\022\023\n\tlock_name\030\002 \001(\tH\000\022\021\n\007p" +
-      "attern\030\003 \001(\tH\000\022\016\n\004pool\030\n \001(\tH\000\022\022\n\nchange" +
-      "d_by\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t\022(\n\005limit\030\006 \001(" +
-      "\0132\027.rowlock.v1.LimitChangeH\001\022*\n\006record\030\007" +
-      " \001(\0132\030.rowlock.v1.RecordChangeH\001\0223\n\016forc" +
-      "ed_release\030\010 \001(\0132\031.rowlock.v1.ForcedRele" +
-      "aseH\001\022*\n\006policy\030\t \001(\0132\030.rowlock.v1.Polic" +
-      "yChangeH\001B\010\n\006targetB\006\n\004what\"\353\001\n\013LimitCha" +
-      "nge\022\021\n\004from\030\001 \001(\rH\000\210\001\001\022\017\n\002to\030\002 \001(\rH\001\210\001\001\022" +
-      "#\n\trate_from\030\003 \001(\0132\020.rowlock.v1.Rate\022!\n\007" +
-      "rate_to\030\004 \001(\0132\020.rowlock.v1.Rate\0220\n\020queue" +
-      "_rules_from\030\005 \001(\0132\026.rowlock.v1.QueueRule" +
-      "s\022.\n\016queue_rules_to\030\006 \001(\0132\026.rowlock.v1.Q" +
-      "ueueRulesB\007\n\005_fromB\005\n\003_to\"X\n\014RecordChang" +
-      "e\022$\n\004from\030\001 \001(\0132\026.rowlock.v1.LockRecord\022" +
-      "\"\n\002to\030\002 \001(\0132\026.rowlock.v1.LockRecord\"1\n\rF" +
-      "orcedRelease\022 \n\005claim\030\001 \001(\0132\021.rowlock.v1" +
-      ".Claim\"(\n\014PolicyChange\022\014\n\004from\030\001 \001(\t\022\n\n\002" +
-      "to\030\002 \001(\t\"\265\003\n\tWaitCause\022(\n\004held\030\001 \001(\0132\030.r" +
-      "owlock.v1.HeldByOthersH\000\022*\n\006queued\030\002 \001(\013" +
-      "2\030.rowlock.v1.QueuedBehindH\000\022*\n\005limit\030\003 " +
-      "\001(\0132\031.rowlock.v1.LimitInTheWayH\000\0220\n\nnot_" +
-      "before\030\004 \001(\0132\032.google.protobuf.Timestamp" +
-      "H\000\022\023\n\texhausted\030\005 \001(\010H\000\022\020\n\006status\030\006 \001(\tH" +
-      "\000\0227\n\021failed_over_until\030\007 \001(\0132\032.google.pr" +
-      "otobuf.TimestampH\000\022$\n\004rows\030\010 \001(\0132\024.rowlo" +
-      "ck.v1.RowsHeldH\000\022(\n\004rate\030\t \001(\0132\030.rowlock" +
-      ".v1.RateInTheWayH\000\022(\n\004pool\030\n \001(\0132\030.rowlo" +
-      "ck.v1.PoolInTheWayH\000\022\021\n\tlock_name\030\013 \001(\tB" +
-      "\007\n\005cause\"\343\001\n\014PoolInTheWay\022 \n\005limit\030\001 \001(\013" +
-      "2\021.rowlock.v1.Limit\022 \n\003use\030\002 \001(\0132\023.rowlo" +
-      "ck.v1.PoolUse\022\022\n\nwaits_here\030\003 \001(\010\022\r\n\005ahe" +
-      "ad\030\004 \001(\r\022\025\n\rpermits_ahead\030\005 \001(\004\022%\n\004rate\030" +
-      "\006 \001(\0132\027.rowlock.v1.RateInForce\022.\n\nrate_u" +
-      "ntil\030\007 \001(\0132\032.google.protobuf.Timestamp\"\202" +
-      "\001\n\007PoolUse\022\024\n\014held_permits\030\001 \001(\004\022\024\n\014hold" +
-      "er_count\030\002 \001(\r\022\024\n\014waiter_count\030\003 \001(\r\022\020\n\010" +
-      "draining\030\004 \001(\010\022\020\n\010counting\030\005 \001(\010\022\021\n\tavai" +
-      "lable\030\006 \001(\r\"\211\001\n\013PoolInForce\022 \n\005limit\030\001 \001" +
-      "(\0132\021.rowlock.v1.Limit\022%\n\004rate\030\002 \001(\0132\027.ro" +
-      "wlock.v1.RateInForce\022 \n\003use\030\003 \001(\0132\023.rowl" +
-      "ock.v1.PoolUse\022\017\n\007pattern\030\004 \001(\t\"{\n\014HeldB" +
-      "yOthers\022\"\n\007holders\030\001 \003(\0132\021.rowlock.v1.Cl" +
-      "aim\022\024\n\014holder_count\030\002 \001(\r\0221\n\rfirst_ends_" +
-      "at\030\003 \001(\0132\032.google.protobuf.Timestamp\"V\n\014" +
-      "QueuedBehind\022\r\n\005ahead\030\001 \001(\r\022\025\n\rpermits_a" +
-      "head\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021.rowlock.v1.C" +
-      "laim\"m\n\rLimitInTheWay\022 \n\005limit\030\001 \001(\0132\021.r" +
-      "owlock.v1.Limit\022*\n\006set_at\030\002 \001(\0132\032.google" +
-      ".protobuf.Timestamp\022\016\n\006set_by\030\003 \001(\t\"`\n\014R" +
-      "ateInTheWay\022%\n\004rate\030\001 \001(\0132\027.rowlock.v1.R" +
-      "ateInForce\022)\n\005until\030\002 \001(\0132\032.google.proto" +
-      "buf.Timestamp\"\\\n\010RowsHeld\022\025\n\rconnection_" +
-      "id\030\001 \001(\004\022\014\n\004user\030\002 \001(\t\022+\n\010held_for\030\003 \001(\013" +
-      "2\031.google.protobuf.Duration\"\232\001\n\014WaitEsti" +
-      "mate\022)\n\006median\030\001 \001(\0132\031.google.protobuf.D" +
-      "uration\022&\n\003low\030\002 \001(\0132\031.google.protobuf.D" +
-      "uration\022\'\n\004high\030\003 \001(\0132\031.google.protobuf." +
-      "Duration\022\016\n\006leases\030\004 \001(\r\"s\n\005Limit\022\017\n\007per" +
-      "mits\030\001 \001(\r\022\'\n\006source\030\002 \001(\0162\027.rowlock.v1." +
-      "LimitSource\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030" +
-      "\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"N\n\004Rate\022\017\n\007permits" +
-      "\030\001 \001(\r\022&\n\003per\030\002 \001(\0132\031.google.protobuf.Du" +
-      "ration\022\r\n\005burst\030\003 \001(\r\"\233\001\n\013RateInForce\022\036\n" +
-      "\004rate\030\001 \001(\0132\020.rowlock.v1.Rate\022\'\n\006source\030" +
-      "\002 \001(\0162\027.rowlock.v1.LimitSource\022\017\n\007patter" +
-      "n\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t" +
-      "\022\021\n\tavailable\030\006 \001(\r\"\217\001\n\nQueueRules\022\023\n\013wa" +
-      "iting_max\030\001 \001(\r\022\'\n\twhen_full\030\002 \001(\0162\024.row" +
-      "lock.v1.WhenFull\022\020\n\010share_by\030\003 \001(\t\0221\n\016he" +
-      "ad_start_max\030\004 \001(\0132\031.google.protobuf.Dur" +
-      "ation\"\225\001\n\021QueueRulesInForce\022%\n\005rules\030\001 \001" +
-      "(\0132\026.rowlock.v1.QueueRules\022\'\n\006source\030\002 \001" +
-      "(\0162\027.rowlock.v1.LimitSource\022\017\n\007pattern\030\003" +
-      " \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"\204\001" +
-      "\n\005Spent\022\021\n\tlock_name\030\001 \001(\t\022\017\n\007permits\030\002 " +
-      "\001(\r\022\025\n\rfencing_token\030\003 \001(\004\022,\n\010spent_at\030\004" +
-      " \001(\0132\032.google.protobuf.Timestamp\022\022\n\nrequ" +
-      "est_id\030\005 \001(\t\"\262\001\n\nLockRecord\022.\n\nnot_befor" +
-      "e\030\001 \001(\0132\032.google.protobuf.Timestamp\022\032\n\ra" +
-      "ttempts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022" +
-      "%\n\010last_run\030\004 \001(\0132\023.rowlock.v1.LastRun\022\017" +
-      "\n\007version\030\005 \001(\004B\020\n\016_attempts_left\"\310\001\n\007La" +
-      "stRun\022\r\n\005owner\030\001 \001(\t\022\025\n\rfencing_token\030\002 " +
-      "\001(\004\022.\n\ngranted_at\030\003 \001(\0132\032.google.protobu" +
-      "f.Timestamp\022,\n\010ended_at\030\004 \001(\0132\032.google.p" +
-      "rotobuf.Timestamp\022)\n\nend_reason\030\005 \001(\0162\025." +
-      "rowlock.v1.EndReason\022\016\n\006status\030\006 \001(\t\"\231\003\n" +
-      "\004Lock\022\014\n\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.row" +
-      "lock.v1.Limit\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014h" +
-      "older_count\030\004 \001(\r\022\024\n\014waiter_count\030\005 \001(\r\022" +
-      "\020\n\010draining\030\006 \001(\010\022\032\n\022last_fencing_token\030" +
-      "\007 \001(\004\022\"\n\007holders\030\010 \003(\0132\021.rowlock.v1.Clai" +
-      "m\022\"\n\007waiters\030\t \003(\0132\021.rowlock.v1.Claim\022&\n" +
-      "\006record\030\n \001(\0132\026.rowlock.v1.LockRecord\022%\n" +
-      "\004rate\030\013 \001(\0132\027.rowlock.v1.RateInForce\022&\n\005" +
-      "pools\030\014 \003(\0132\027.rowlock.v1.PoolInForce\0222\n\013" +
-      "queue_rules\030\r \001(\0132\035.rowlock.v1.QueueRule" +
-      "sInForce*R\n\004Mode\022\024\n\020MODE_UNSPECIFIED\020\000\022\017" +
-      "\n\013MODE_PERMIT\020\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE" +
-      "_EXCLUSIVE\020\003*\233\002\n\rRefusalReason\022\036\n\032REFUSA" +
-      "L_REASON_UNSPECIFIED\020\000\022\027\n\023REFUSAL_REASON" +
-      "_BUSY\020\001\022\031\n\025REFUSAL_REASON_PAUSED\020\002\022\035\n\031RE" +
-      "FUSAL_REASON_NOT_BEFORE\020\003\022\035\n\031REFUSAL_REA" +
-      "SON_QUEUE_FULL\020\004\022\035\n\031REFUSAL_REASON_NEVER" +
-      "_FITS\020\005\022\034\n\030REFUSAL_REASON_EXHAUSTED\020\006\022\"\n" +
-      "\036REFUSAL_REASON_STATUS_MISMATCH\020\007\022\027\n\023REF" +
-      "USAL_REASON_RATE\020\010*\310\002\n\tEndReason\022\032\n\026END_" +
-      "REASON_UNSPECIFIED\020\000\022\027\n\023END_REASON_RELEA" +
-      "SED\020\001\022\026\n\022END_REASON_EXPIRED\020\002\022\035\n\031END_REA" +
-      "SON_FORCE_RELEASED\020\003\022\025\n\021END_REASON_LAPSE" +
-      "D\020\004\022\030\n\024END_REASON_CANCELLED\020\005\022\030\n\024END_REA" +
-      "SON_TIMED_OUT\020\006\022\031\n\025END_REASON_NEVER_FITS" +
-      "\020\007\022\030\n\024END_REASON_EXHAUSTED\020\010\022\036\n\032END_REAS" +
-      "ON_STATUS_MISMATCH\020\t\022\024\n\020END_REASON_SPENT" +
-      "\020\n\022\031\n\025END_REASON_SUPERSEDED\020\013*o\n\nClaimSt" +
-      "ate\022\033\n\027CLAIM_STATE_UNSPECIFIED\020\000\022\027\n\023CLAI" +
-      "M_STATE_WAITING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002\022" +
-      "\025\n\021CLAIM_STATE_ENDED\020\003*\220\001\n\nChangeKind\022\033\n" +
-      "\027CHANGE_KIND_UNSPECIFIED\020\000\022\025\n\021CHANGE_KIN" +
-      "D_LIMIT\020\001\022\026\n\022CHANGE_KIND_RECORD\020\002\022\036\n\032CHA" +
-      "NGE_KIND_FORCED_RELEASE\020\003\022\026\n\022CHANGE_KIND" +
-      "_POLICY\020\004*\215\001\n\013LimitSource\022\034\n\030LIMIT_SOURC" +
-      "E_UNSPECIFIED\020\000\022\030\n\024LIMIT_SOURCE_DEFAULT\020" +
-      "\001\022\030\n\024LIMIT_SOURCE_PATTERN\020\002\022\025\n\021LIMIT_SOU" +
-      "RCE_NAME\020\003\022\025\n\021LIMIT_SOURCE_POOL\020\004*^\n\010Whe" +
-      "nFull\022\031\n\025WHEN_FULL_UNSPECIFIED\020\000\022\024\n\020WHEN" +
-      "_FULL_REFUSE\020\001\022!\n\035WHEN_FULL_END_LONGEST_" +
-      "WAITING\020\002B\233\001\n\nrowlock.v1B\tLockProtoP\001Z9g" +
-      "ithub.com/rowlock/rowlock/clients/go/row" +
-      "lockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRo" +
-      "wlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowl" +
-      "ock::V1b\006proto3"
+      "(\t\022$\n\007backoff\030\t \001(\0132\023.rowlock.v1.Backoff" +
+      "\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
+      "\001(\t:\0028\001B\t\n\007lastingB\021\n\017_status_if_lost\"[\n" +
+      "\007Backoff\022(\n\005first\030\001 \001(\0132\031.google.protobu" +
+      "f.Duration\022&\n\003max\030\002 \001(\0132\031.google.protobu" +
+      "f.Duration\"\314\002\n\005Lease\022\020\n\010lease_id\030\001 \001(\t\022\021" +
+      "\n\tlock_name\030\002 \001(\t\022\036\n\004mode\030\003 \001(\0162\020.rowloc" +
+      "k.v1.Mode\022\017\n\007permits\030\004 \001(\r\022\025\n\rfencing_to" +
+      "ken\030\005 \001(\004\022&\n\003ttl\030\006 \001(\0132\031.google.protobuf" +
+      ".Duration\022.\n\ngranted_at\030\007 \001(\0132\032.google.p" +
+      "rotobuf.Timestamp\022.\n\nexpires_at\030\010 \001(\0132\032." +
+      "google.protobuf.Timestamp\022\022\n\nrequest_id\030" +
+      "\t \001(\t\022\023\n\013provisional\030\n \001(\010\022%\n\004also\030\013 \003(\013" +
+      "2\027.rowlock.v1.ClaimedLock\"h\n\013ClaimedLock" +
+      "\022\021\n\tlock_name\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowl" +
+      "ock.v1.Mode\022\017\n\007permits\030\003 \001(\r\022\025\n\rfencing_" +
+      "token\030\004 \001(\004\"\221\002\n\006Ticket\022\021\n\tticket_id\030\001 \001(" +
+      "\t\022\021\n\tlock_name\030\002 \001(\t\022\r\n\005ahead\030\003 \001(\r\022\025\n\rp" +
+      "ermits_ahead\030\004 \001(\004\022\024\n\014queue_length\030\005 \001(\r" +
+      "\022)\n\006waited\030\006 \001(\0132\031.google.protobuf.Durat" +
+      "ion\022+\n\010kept_for\030\007 \001(\0132\031.google.protobuf." +
+      "Duration\022,\n\trate_wait\030\010 \001(\0132\031.google.pro" +
+      "tobuf.Duration\022\014\n\004pool\030\t \001(\t\022\021\n\twaits_fo" +
+      "r\030\n \001(\t\"\271\002\n\007Refusal\022)\n\006reason\030\001 \001(\0162\031.ro" +
+      "wlock.v1.RefusalReason\022\017\n\007message\030\002 \001(\t\022" +
+      "\"\n\007holders\030\003 \003(\0132\021.rowlock.v1.Claim\022.\n\013r" +
+      "etry_after\030\004 \001(\0132\031.google.protobuf.Durat" +
+      "ion\022 \n\005limit\030\005 \001(\0132\021.rowlock.v1.Limit\022\016\n" +
+      "\006status\030\006 \001(\t\022%\n\004rate\030\007 \001(\0132\027.rowlock.v1" +
+      ".RateInForce\022\021\n\tlock_name\030\010 \001(\t\0222\n\013queue" +
+      "_rules\030\t \001(\0132\035.rowlock.v1.QueueRulesInFo" +
+      "rce\"\251\002\n\010ClaimEnd\022%\n\006reason\030\001 \001(\0162\025.rowlo" +
+      "ck.v1.EndReason\022,\n\010ended_at\030\002 \001(\0132\032.goog" +
+      "le.protobuf.Timestamp\022\020\n\010ended_by\030\003 \001(\t\022" +
+      "\014\n\004note\030\004 \001(\t\022\016\n\006status\030\005 \001(\t\022\017\n\007message" +
+      "\030\006 \001(\t\022\"\n\007holders\030\007 \003(\0132\021.rowlock.v1.Cla" +
+      "im\022.\n\013retry_after\030\010 \001(\0132\031.google.protobu" +
+      "f.Duration\022 \n\005limit\030\t \001(\0132\021.rowlock.v1.L" +
+      "imit\022\021\n\tlock_name\030\n \001(\t\"\304\004\n\005Claim\022\021\n\tloc" +
+      "k_name\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\022%\n\005s" +
+      "tate\030\003 \001(\0162\026.rowlock.v1.ClaimState\022\036\n\004mo" +
+      "de\030\004 \001(\0162\020.rowlock.v1.Mode\022\017\n\007permits\030\005 " +
+      "\001(\r\022\r\n\005owner\030\006 \001(\t\022-\n\006labels\030\007 \003(\0132\035.row" +
+      "lock.v1.Claim.LabelsEntry\022\025\n\rfencing_tok" +
+      "en\030\010 \001(\004\0220\n\014requested_at\030\t \001(\0132\032.google." +
+      "protobuf.Timestamp\022.\n\ngranted_at\030\n \001(\0132\032" +
+      ".google.protobuf.Timestamp\022.\n\nexpires_at" +
+      "\030\013 \001(\0132\032.google.protobuf.Timestamp\022\023\n\013pr" +
+      "ovisional\030\014 \001(\010\022\021\n\tprincipal\030\r \001(\t\022!\n\003en" +
+      "d\030\016 \001(\0132\024.rowlock.v1.ClaimEnd\022\017\n\007replica" +
+      "\030\017 \001(\t\022\022\n\nspend_only\030\020 \001(\010\022\014\n\004pool\030\021 \001(\t" +
+      "\022%\n\004also\030\022 \003(\0132\027.rowlock.v1.ClaimedLock\032" +
+      "-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001" +
+      "(\t:\0028\001\"\335\002\n\006Change\022.\n\nchanged_at\030\001 \001(\0132\032." +
+      "google.protobuf.Timestamp\022\023\n\tlock_name\030\002" +
+      " \001(\tH\000\022\021\n\007pattern\030\003 \001(\tH\000\022\016\n\004pool\030\n \001(\tH" +
+      "\000\022\022\n\nchanged_by\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t\022(\n" +
+      "\005limit\030\006 \001(\0132\027.rowlock.v1.LimitChangeH\001\022" +
+      "*\n\006record\030\007 \001(\0132\030.rowlock.v1.RecordChang" +
+      "eH\001\0223\n\016forced_release\030\010 \001(\0132\031.rowlock.v1" +
+      ".ForcedReleaseH\001\022*\n\006policy\030\t \001(\0132\030.rowlo" +
+      "ck.v1.PolicyChangeH\001B\010\n\006targetB\006\n\004what\"\353" +
+      "\001\n\013LimitChange\022\021\n\004from\030\001 \001(\rH\000\210\001\001\022\017\n\002to\030" +
+      "\002 \001(\rH\001\210\001\001\022#\n\trate_from\030\003 \001(\0132\020.rowlock." +
+      "v1.Rate\022!\n\007rate_to\030\004 \001(\0132\020.rowlock.v1.Ra" +
+      "te\0220\n\020queue_rules_from\030\005 \001(\0132\026.rowlock.v" +
+      "1.QueueRules\022.\n\016queue_rules_to\030\006 \001(\0132\026.r" +
+      "owlock.v1.QueueRulesB\007\n\005_fromB\005\n\003_to\"X\n\014" +
+      "RecordChange\022$\n\004from\030\001 \001(\0132\026.rowlock.v1." +
+      "LockRecord\022\"\n\002to\030\002 \001(\0132\026.rowlock.v1.Lock" +
+      "Record\"1\n\rForcedRelease\022 \n\005claim\030\001 \001(\0132\021" +
+      ".rowlock.v1.Claim\"(\n\014PolicyChange\022\014\n\004fro" +
+      "m\030\001 \001(\t\022\n\n\002to\030\002 \001(\t\"\265\003\n\tWaitCause\022(\n\004hel" +
+      "d\030\001 \001(\0132\030.rowlock.v1.HeldByOthersH\000\022*\n\006q" +
+      "ueued\030\002 \001(\0132\030.rowlock.v1.QueuedBehindH\000\022" +
+      "*\n\005limit\030\003 \001(\0132\031.rowlock.v1.LimitInTheWa" +
+      "yH\000\0220\n\nnot_before\030\004 \001(\0132\032.google.protobu" +
+      "f.TimestampH\000\022\023\n\texhausted\030\005 \001(\010H\000\022\020\n\006st" +
+      "atus\030\006 \001(\tH\000\0227\n\021failed_over_until\030\007 \001(\0132" +
+      "\032.google.protobuf.TimestampH\000\022$\n\004rows\030\010 " +
+      "\001(\0132\024.rowlock.v1.RowsHeldH\000\022(\n\004rate\030\t \001(" +
+      "\0132\030.rowlock.v1.RateInTheWayH\000\022(\n\004pool\030\n " +
+      "\001(\0132\030.rowlock.v1.PoolInTheWayH\000\022\021\n\tlock_" +
+      "name\030\013 \001(\tB\007\n\005cause\"\343\001\n\014PoolInTheWay\022 \n\005" +
+      "limit\030\001 \001(\0132\021.rowlock.v1.Limit\022 \n\003use\030\002 " +
+      "\001(\0132\023.rowlock.v1.PoolUse\022\022\n\nwaits_here\030\003" +
+      " \001(\010\022\r\n\005ahead\030\004 \001(\r\022\025\n\rpermits_ahead\030\005 \001" +
+      "(\004\022%\n\004rate\030\006 \001(\0132\027.rowlock.v1.RateInForc" +
+      "e\022.\n\nrate_until\030\007 \001(\0132\032.google.protobuf." +
+      "Timestamp\"\202\001\n\007PoolUse\022\024\n\014held_permits\030\001 " +
+      "\001(\004\022\024\n\014holder_count\030\002 \001(\r\022\024\n\014waiter_coun" +
+      "t\030\003 \001(\r\022\020\n\010draining\030\004 \001(\010\022\020\n\010counting\030\005 " +
+      "\001(\010\022\021\n\tavailable\030\006 \001(\r\"\211\001\n\013PoolInForce\022 " +
+      "\n\005limit\030\001 \001(\0132\021.rowlock.v1.Limit\022%\n\004rate" +
+      "\030\002 \001(\0132\027.rowlock.v1.RateInForce\022 \n\003use\030\003" +
+      " \001(\0132\023.rowlock.v1.PoolUse\022\017\n\007pattern\030\004 \001" +
+      "(\t\"{\n\014HeldByOthers\022\"\n\007holders\030\001 \003(\0132\021.ro" +
+      "wlock.v1.Claim\022\024\n\014holder_count\030\002 \001(\r\0221\n\r" +
+      "first_ends_at\030\003 \001(\0132\032.google.protobuf.Ti" +
+      "mestamp\"V\n\014QueuedBehind\022\r\n\005ahead\030\001 \001(\r\022\025" +
+      "\n\rpermits_ahead\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021.r" +
+      "owlock.v1.Claim\"m\n\rLimitInTheWay\022 \n\005limi" +
+      "t\030\001 \001(\0132\021.rowlock.v1.Limit\022*\n\006set_at\030\002 \001" +
+      "(\0132\032.google.protobuf.Timestamp\022\016\n\006set_by" +
+      "\030\003 \001(\t\"`\n\014RateInTheWay\022%\n\004rate\030\001 \001(\0132\027.r" +
+      "owlock.v1.RateInForce\022)\n\005until\030\002 \001(\0132\032.g" +
+      "oogle.protobuf.Timestamp\"\\\n\010RowsHeld\022\025\n\r" +
+      "connection_id\030\001 \001(\004\022\014\n\004user\030\002 \001(\t\022+\n\010hel" +
+      "d_for\030\003 \001(\0132\031.google.protobuf.Duration\"\232" +
+      "\001\n\014WaitEstimate\022)\n\006median\030\001 \001(\0132\031.google" +
+      ".protobuf.Duration\022&\n\003low\030\002 \001(\0132\031.google" +
+      ".protobuf.Duration\022\'\n\004high\030\003 \001(\0132\031.googl" +
+      "e.protobuf.Duration\022\016\n\006leases\030\004 \001(\r\"s\n\005L" +
+      "imit\022\017\n\007permits\030\001 \001(\r\022\'\n\006source\030\002 \001(\0162\027." +
+      "rowlock.v1.LimitSource\022\017\n\007pattern\030\003 \001(\t\022" +
+      "\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"N\n\004Rate" +
+      "\022\017\n\007permits\030\001 \001(\r\022&\n\003per\030\002 \001(\0132\031.google." +
+      "protobuf.Duration\022\r\n\005burst\030\003 \001(\r\"\233\001\n\013Rat" +
+      "eInForce\022\036\n\004rate\030\001 \001(\0132\020.rowlock.v1.Rate" +
+      "\022\'\n\006source\030\002 \001(\0162\027.rowlock.v1.LimitSourc" +
+      "e\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006r" +
+      "eason\030\005 \001(\t\022\021\n\tavailable\030\006 \001(\r\"\217\001\n\nQueue" +
+      "Rules\022\023\n\013waiting_max\030\001 \001(\r\022\'\n\twhen_full\030" +
+      "\002 \001(\0162\024.rowlock.v1.WhenFull\022\020\n\010share_by\030" +
+      "\003 \001(\t\0221\n\016head_start_max\030\004 \001(\0132\031.google.p" +
+      "rotobuf.Duration\"\225\001\n\021QueueRulesInForce\022%" +
+      "\n\005rules\030\001 \001(\0132\026.rowlock.v1.QueueRules\022\'\n" +
+      "\006source\030\002 \001(\0162\027.rowlock.v1.LimitSource\022\017" +
+      "\n\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reas" +
+      "on\030\005 \001(\t\"\204\001\n\005Spent\022\021\n\tlock_name\030\001 \001(\t\022\017\n" +
+      "\007permits\030\002 \001(\r\022\025\n\rfencing_token\030\003 \001(\004\022,\n" +
+      "\010spent_at\030\004 \001(\0132\032.google.protobuf.Timest" +
+      "amp\022\022\n\nrequest_id\030\005 \001(\t\"\357\001\n\nLockRecord\022." +
+      "\n\nnot_before\030\001 \001(\0132\032.google.protobuf.Tim" +
+      "estamp\022\032\n\rattempts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006st" +
+      "atus\030\003 \001(\t\022%\n\010last_run\030\004 \001(\0132\023.rowlock.v" +
+      "1.LastRun\022\017\n\007version\030\005 \001(\004\022)\n\014last_succe" +
+      "ss\030\006 \001(\0132\023.rowlock.v1.LastRun\022\020\n\010failure" +
+      "s\030\007 \001(\rB\020\n\016_attempts_left\"\310\001\n\007LastRun\022\r\n" +
+      "\005owner\030\001 \001(\t\022\025\n\rfencing_token\030\002 \001(\004\022.\n\ng" +
+      "ranted_at\030\003 \001(\0132\032.google.protobuf.Timest" +
+      "amp\022,\n\010ended_at\030\004 \001(\0132\032.google.protobuf." +
+      "Timestamp\022)\n\nend_reason\030\005 \001(\0162\025.rowlock." +
+      "v1.EndReason\022\016\n\006status\030\006 \001(\t\"\231\003\n\004Lock\022\014\n" +
+      "\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.rowlock.v1." +
+      "Limit\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014holder_co" +
+      "unt\030\004 \001(\r\022\024\n\014waiter_count\030\005 \001(\r\022\020\n\010drain" +
+      "ing\030\006 \001(\010\022\032\n\022last_fencing_token\030\007 \001(\004\022\"\n" +
+      "\007holders\030\010 \003(\0132\021.rowlock.v1.Claim\022\"\n\007wai" +
+      "ters\030\t \003(\0132\021.rowlock.v1.Claim\022&\n\006record\030" +
+      "\n \001(\0132\026.rowlock.v1.LockRecord\022%\n\004rate\030\013 " +
+      "\001(\0132\027.rowlock.v1.RateInForce\022&\n\005pools\030\014 " +
+      "\003(\0132\027.rowlock.v1.PoolInForce\0222\n\013queue_ru" +
+      "les\030\r \001(\0132\035.rowlock.v1.QueueRulesInForce" +
+      "*R\n\004Mode\022\024\n\020MODE_UNSPECIFIED\020\000\022\017\n\013MODE_P" +
+      "ERMIT\020\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE_EXCLUSI" +
+      "VE\020\003*\233\002\n\rRefusalReason\022\036\n\032REFUSAL_REASON" +
+      "_UNSPECIFIED\020\000\022\027\n\023REFUSAL_REASON_BUSY\020\001\022" +
+      "\031\n\025REFUSAL_REASON_PAUSED\020\002\022\035\n\031REFUSAL_RE" +
+      "ASON_NOT_BEFORE\020\003\022\035\n\031REFUSAL_REASON_QUEU" +
+      "E_FULL\020\004\022\035\n\031REFUSAL_REASON_NEVER_FITS\020\005\022" +
+      "\034\n\030REFUSAL_REASON_EXHAUSTED\020\006\022\"\n\036REFUSAL" +
+      "_REASON_STATUS_MISMATCH\020\007\022\027\n\023REFUSAL_REA" +
+      "SON_RATE\020\010*\337\002\n\tEndReason\022\032\n\026END_REASON_U" +
+      "NSPECIFIED\020\000\022\027\n\023END_REASON_RELEASED\020\001\022\026\n" +
+      "\022END_REASON_EXPIRED\020\002\022\035\n\031END_REASON_FORC" +
+      "E_RELEASED\020\003\022\025\n\021END_REASON_LAPSED\020\004\022\030\n\024E" +
+      "ND_REASON_CANCELLED\020\005\022\030\n\024END_REASON_TIME" +
+      "D_OUT\020\006\022\031\n\025END_REASON_NEVER_FITS\020\007\022\030\n\024EN" +
+      "D_REASON_EXHAUSTED\020\010\022\036\n\032END_REASON_STATU" +
+      "S_MISMATCH\020\t\022\024\n\020END_REASON_SPENT\020\n\022\031\n\025EN" +
+      "D_REASON_SUPERSEDED\020\013\022\025\n\021END_REASON_FAIL" +
+      "ED\020\014*o\n\nClaimState\022\033\n\027CLAIM_STATE_UNSPEC" +
+      "IFIED\020\000\022\027\n\023CLAIM_STATE_WAITING\020\001\022\024\n\020CLAI" +
+      "M_STATE_HELD\020\002\022\025\n\021CLAIM_STATE_ENDED\020\003*\220\001" +
+      "\n\nChangeKind\022\033\n\027CHANGE_KIND_UNSPECIFIED\020" +
+      "\000\022\025\n\021CHANGE_KIND_LIMIT\020\001\022\026\n\022CHANGE_KIND_" +
+      "RECORD\020\002\022\036\n\032CHANGE_KIND_FORCED_RELEASE\020\003" +
+      "\022\026\n\022CHANGE_KIND_POLICY\020\004*\215\001\n\013LimitSource" +
+      "\022\034\n\030LIMIT_SOURCE_UNSPECIFIED\020\000\022\030\n\024LIMIT_" +
+      "SOURCE_DEFAULT\020\001\022\030\n\024LIMIT_SOURCE_PATTERN" +
+      "\020\002\022\025\n\021LIMIT_SOURCE_NAME\020\003\022\025\n\021LIMIT_SOURC" +
+      "E_POOL\020\004*^\n\010WhenFull\022\031\n\025WHEN_FULL_UNSPEC" +
+      "IFIED\020\000\022\024\n\020WHEN_FULL_REFUSE\020\001\022!\n\035WHEN_FU" +
+      "LL_END_LONGEST_WAITING\020\002B\233\001\n\nrowlock.v1B" +
+      "\tLockProtoP\001Z9github.com/rowlock/rowlock" +
+      "/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\n" +
+      "Rowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPB" +
+      "Metadata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -397,45 +407,51 @@ public final class LockProto {
     internal_static_rowlock_v1_LeaseTerms_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LeaseTerms_descriptor,
-        new java.lang.String[] { "Ttl", "NoExpiry", "Owner", "Labels", "MinInterval", "LockDelay", "StatusIfLost", "IfStatus", "Lasting", });
+        new java.lang.String[] { "Ttl", "NoExpiry", "Owner", "Labels", "MinInterval", "LockDelay", "StatusIfLost", "IfStatus", "Backoff", "Lasting", });
     internal_static_rowlock_v1_LeaseTerms_LabelsEntry_descriptor =
       internal_static_rowlock_v1_LeaseTerms_descriptor.getNestedTypes().get(0);
     internal_static_rowlock_v1_LeaseTerms_LabelsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LeaseTerms_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
-    internal_static_rowlock_v1_Lease_descriptor =
+    internal_static_rowlock_v1_Backoff_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_rowlock_v1_Backoff_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_Backoff_descriptor,
+        new java.lang.String[] { "First", "Max", });
+    internal_static_rowlock_v1_Lease_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_rowlock_v1_Lease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Lease_descriptor,
         new java.lang.String[] { "LeaseId", "LockName", "Mode", "Permits", "FencingToken", "Ttl", "GrantedAt", "ExpiresAt", "RequestId", "Provisional", "Also", });
     internal_static_rowlock_v1_ClaimedLock_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_rowlock_v1_ClaimedLock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimedLock_descriptor,
         new java.lang.String[] { "LockName", "Mode", "Permits", "FencingToken", });
     internal_static_rowlock_v1_Ticket_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_rowlock_v1_Ticket_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Ticket_descriptor,
         new java.lang.String[] { "TicketId", "LockName", "Ahead", "PermitsAhead", "QueueLength", "Waited", "KeptFor", "RateWait", "Pool", "WaitsFor", });
     internal_static_rowlock_v1_Refusal_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_rowlock_v1_Refusal_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Refusal_descriptor,
         new java.lang.String[] { "Reason", "Message", "Holders", "RetryAfter", "Limit", "Status", "Rate", "LockName", "QueueRules", });
     internal_static_rowlock_v1_ClaimEnd_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_rowlock_v1_ClaimEnd_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimEnd_descriptor,
         new java.lang.String[] { "Reason", "EndedAt", "EndedBy", "Note", "Status", "Message", "Holders", "RetryAfter", "Limit", "LockName", });
     internal_static_rowlock_v1_Claim_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_rowlock_v1_Claim_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Claim_descriptor,
@@ -447,145 +463,145 @@ public final class LockProto {
         internal_static_rowlock_v1_Claim_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_Change_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_rowlock_v1_Change_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Change_descriptor,
         new java.lang.String[] { "ChangedAt", "LockName", "Pattern", "Pool", "ChangedBy", "Reason", "Limit", "Record", "ForcedRelease", "Policy", "Target", "What", });
     internal_static_rowlock_v1_LimitChange_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_rowlock_v1_LimitChange_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitChange_descriptor,
         new java.lang.String[] { "From", "To", "RateFrom", "RateTo", "QueueRulesFrom", "QueueRulesTo", });
     internal_static_rowlock_v1_RecordChange_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_RecordChange_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RecordChange_descriptor,
         new java.lang.String[] { "From", "To", });
     internal_static_rowlock_v1_ForcedRelease_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_rowlock_v1_ForcedRelease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForcedRelease_descriptor,
         new java.lang.String[] { "Claim", });
     internal_static_rowlock_v1_PolicyChange_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_PolicyChange_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_PolicyChange_descriptor,
         new java.lang.String[] { "From", "To", });
     internal_static_rowlock_v1_WaitCause_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_rowlock_v1_WaitCause_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitCause_descriptor,
         new java.lang.String[] { "Held", "Queued", "Limit", "NotBefore", "Exhausted", "Status", "FailedOverUntil", "Rows", "Rate", "Pool", "LockName", "Cause", });
     internal_static_rowlock_v1_PoolInTheWay_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_rowlock_v1_PoolInTheWay_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_PoolInTheWay_descriptor,
         new java.lang.String[] { "Limit", "Use", "WaitsHere", "Ahead", "PermitsAhead", "Rate", "RateUntil", });
     internal_static_rowlock_v1_PoolUse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_rowlock_v1_PoolUse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_PoolUse_descriptor,
         new java.lang.String[] { "HeldPermits", "HolderCount", "WaiterCount", "Draining", "Counting", "Available", });
     internal_static_rowlock_v1_PoolInForce_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_PoolInForce_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_PoolInForce_descriptor,
         new java.lang.String[] { "Limit", "Rate", "Use", "Pattern", });
     internal_static_rowlock_v1_HeldByOthers_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_rowlock_v1_HeldByOthers_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_HeldByOthers_descriptor,
         new java.lang.String[] { "Holders", "HolderCount", "FirstEndsAt", });
     internal_static_rowlock_v1_QueuedBehind_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_rowlock_v1_QueuedBehind_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueuedBehind_descriptor,
         new java.lang.String[] { "Ahead", "PermitsAhead", "First", });
     internal_static_rowlock_v1_LimitInTheWay_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_rowlock_v1_LimitInTheWay_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitInTheWay_descriptor,
         new java.lang.String[] { "Limit", "SetAt", "SetBy", });
     internal_static_rowlock_v1_RateInTheWay_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_rowlock_v1_RateInTheWay_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RateInTheWay_descriptor,
         new java.lang.String[] { "Rate", "Until", });
     internal_static_rowlock_v1_RowsHeld_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_RowsHeld_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RowsHeld_descriptor,
         new java.lang.String[] { "ConnectionId", "User", "HeldFor", });
     internal_static_rowlock_v1_WaitEstimate_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_rowlock_v1_WaitEstimate_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitEstimate_descriptor,
         new java.lang.String[] { "Median", "Low", "High", "Leases", });
     internal_static_rowlock_v1_Limit_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_rowlock_v1_Limit_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Limit_descriptor,
         new java.lang.String[] { "Permits", "Source", "Pattern", "Version", "Reason", });
     internal_static_rowlock_v1_Rate_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_rowlock_v1_Rate_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Rate_descriptor,
         new java.lang.String[] { "Permits", "Per", "Burst", });
     internal_static_rowlock_v1_RateInForce_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_rowlock_v1_RateInForce_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RateInForce_descriptor,
         new java.lang.String[] { "Rate", "Source", "Pattern", "Version", "Reason", "Available", });
     internal_static_rowlock_v1_QueueRules_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_QueueRules_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueueRules_descriptor,
         new java.lang.String[] { "WaitingMax", "WhenFull", "ShareBy", "HeadStartMax", });
     internal_static_rowlock_v1_QueueRulesInForce_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_QueueRulesInForce_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueueRulesInForce_descriptor,
         new java.lang.String[] { "Rules", "Source", "Pattern", "Version", "Reason", });
     internal_static_rowlock_v1_Spent_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_Spent_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Spent_descriptor,
         new java.lang.String[] { "LockName", "Permits", "FencingToken", "SpentAt", "RequestId", });
     internal_static_rowlock_v1_LockRecord_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_LockRecord_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LockRecord_descriptor,
-        new java.lang.String[] { "NotBefore", "AttemptsLeft", "Status", "LastRun", "Version", });
+        new java.lang.String[] { "NotBefore", "AttemptsLeft", "Status", "LastRun", "Version", "LastSuccess", "Failures", });
     internal_static_rowlock_v1_LastRun_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_LastRun_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LastRun_descriptor,
         new java.lang.String[] { "Owner", "FencingToken", "GrantedAt", "EndedAt", "EndReason", "Status", });
     internal_static_rowlock_v1_Lock_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_Lock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Lock_descriptor,

@@ -7,7 +7,7 @@ package rowlock.v1;
 /**
  * <pre>
  * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
- * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+ * min_interval, lock_delay, status_if_lost, if_status or backoff, or whose Release has cool_down, status or attempts_left. The
  * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  * </pre>
  *
@@ -225,6 +225,59 @@ private static final long serialVersionUID = 0L;
     return version_;
   }
 
+  public static final int LAST_SUCCESS_FIELD_NUMBER = 6;
+  private rowlock.v1.LastRun lastSuccess_;
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   * @return Whether the lastSuccess field is set.
+   */
+  @java.lang.Override
+  public boolean hasLastSuccess() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   * @return The lastSuccess.
+   */
+  @java.lang.Override
+  public rowlock.v1.LastRun getLastSuccess() {
+    return lastSuccess_ == null ? rowlock.v1.LastRun.getDefaultInstance() : lastSuccess_;
+  }
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.LastRunOrBuilder getLastSuccessOrBuilder() {
+    return lastSuccess_ == null ? rowlock.v1.LastRun.getDefaultInstance() : lastSuccess_;
+  }
+
+  public static final int FAILURES_FIELD_NUMBER = 7;
+  private int failures_ = 0;
+  /**
+   * <pre>
+   * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+   * </pre>
+   *
+   * <code>uint32 failures = 7;</code>
+   * @return The failures.
+   */
+  @java.lang.Override
+  public int getFailures() {
+    return failures_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -254,6 +307,12 @@ private static final long serialVersionUID = 0L;
     if (version_ != 0L) {
       output.writeUInt64(5, version_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(6, getLastSuccess());
+    }
+    if (failures_ != 0) {
+      output.writeUInt32(7, failures_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -281,6 +340,14 @@ private static final long serialVersionUID = 0L;
     if (version_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(5, version_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, getLastSuccess());
+    }
+    if (failures_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(7, failures_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -316,6 +383,13 @@ private static final long serialVersionUID = 0L;
     }
     if (getVersion()
         != other.getVersion()) return false;
+    if (hasLastSuccess() != other.hasLastSuccess()) return false;
+    if (hasLastSuccess()) {
+      if (!getLastSuccess()
+          .equals(other.getLastSuccess())) return false;
+    }
+    if (getFailures()
+        != other.getFailures()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -344,6 +418,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + VERSION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getVersion());
+    if (hasLastSuccess()) {
+      hash = (37 * hash) + LAST_SUCCESS_FIELD_NUMBER;
+      hash = (53 * hash) + getLastSuccess().hashCode();
+    }
+    hash = (37 * hash) + FAILURES_FIELD_NUMBER;
+    hash = (53 * hash) + getFailures();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -444,7 +524,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
-   * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
+   * min_interval, lock_delay, status_if_lost, if_status or backoff, or whose Release has cool_down, status or attempts_left. The
    * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
    * </pre>
    *
@@ -482,6 +562,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getNotBeforeFieldBuilder();
         getLastRunFieldBuilder();
+        getLastSuccessFieldBuilder();
       }
     }
     @java.lang.Override
@@ -501,6 +582,12 @@ private static final long serialVersionUID = 0L;
         lastRunBuilder_ = null;
       }
       version_ = 0L;
+      lastSuccess_ = null;
+      if (lastSuccessBuilder_ != null) {
+        lastSuccessBuilder_.dispose();
+        lastSuccessBuilder_ = null;
+      }
+      failures_ = 0;
       return this;
     }
 
@@ -556,6 +643,15 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.version_ = version_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.lastSuccess_ = lastSuccessBuilder_ == null
+            ? lastSuccess_
+            : lastSuccessBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.failures_ = failures_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -621,6 +717,12 @@ private static final long serialVersionUID = 0L;
       if (other.getVersion() != 0L) {
         setVersion(other.getVersion());
       }
+      if (other.hasLastSuccess()) {
+        mergeLastSuccess(other.getLastSuccess());
+      }
+      if (other.getFailures() != 0) {
+        setFailures(other.getFailures());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -676,6 +778,18 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              input.readMessage(
+                  getLastSuccessFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
+            case 56: {
+              failures_ = input.readUInt32();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1229,6 +1343,207 @@ private static final long serialVersionUID = 0L;
     public Builder clearVersion() {
       bitField0_ = (bitField0_ & ~0x00000010);
       version_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private rowlock.v1.LastRun lastSuccess_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LastRun, rowlock.v1.LastRun.Builder, rowlock.v1.LastRunOrBuilder> lastSuccessBuilder_;
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     * @return Whether the lastSuccess field is set.
+     */
+    public boolean hasLastSuccess() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     * @return The lastSuccess.
+     */
+    public rowlock.v1.LastRun getLastSuccess() {
+      if (lastSuccessBuilder_ == null) {
+        return lastSuccess_ == null ? rowlock.v1.LastRun.getDefaultInstance() : lastSuccess_;
+      } else {
+        return lastSuccessBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public Builder setLastSuccess(rowlock.v1.LastRun value) {
+      if (lastSuccessBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        lastSuccess_ = value;
+      } else {
+        lastSuccessBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public Builder setLastSuccess(
+        rowlock.v1.LastRun.Builder builderForValue) {
+      if (lastSuccessBuilder_ == null) {
+        lastSuccess_ = builderForValue.build();
+      } else {
+        lastSuccessBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public Builder mergeLastSuccess(rowlock.v1.LastRun value) {
+      if (lastSuccessBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0) &&
+          lastSuccess_ != null &&
+          lastSuccess_ != rowlock.v1.LastRun.getDefaultInstance()) {
+          getLastSuccessBuilder().mergeFrom(value);
+        } else {
+          lastSuccess_ = value;
+        }
+      } else {
+        lastSuccessBuilder_.mergeFrom(value);
+      }
+      if (lastSuccess_ != null) {
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public Builder clearLastSuccess() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      lastSuccess_ = null;
+      if (lastSuccessBuilder_ != null) {
+        lastSuccessBuilder_.dispose();
+        lastSuccessBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public rowlock.v1.LastRun.Builder getLastSuccessBuilder() {
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return getLastSuccessFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    public rowlock.v1.LastRunOrBuilder getLastSuccessOrBuilder() {
+      if (lastSuccessBuilder_ != null) {
+        return lastSuccessBuilder_.getMessageOrBuilder();
+      } else {
+        return lastSuccess_ == null ?
+            rowlock.v1.LastRun.getDefaultInstance() : lastSuccess_;
+      }
+    }
+    /**
+     * <pre>
+     * The last run that was RELEASED; unset if none was since the record exists.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LastRun last_success = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LastRun, rowlock.v1.LastRun.Builder, rowlock.v1.LastRunOrBuilder> 
+        getLastSuccessFieldBuilder() {
+      if (lastSuccessBuilder_ == null) {
+        lastSuccessBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LastRun, rowlock.v1.LastRun.Builder, rowlock.v1.LastRunOrBuilder>(
+                getLastSuccess(),
+                getParentForChildren(),
+                isClean());
+        lastSuccess_ = null;
+      }
+      return lastSuccessBuilder_;
+    }
+
+    private int failures_ ;
+    /**
+     * <pre>
+     * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+     * </pre>
+     *
+     * <code>uint32 failures = 7;</code>
+     * @return The failures.
+     */
+    @java.lang.Override
+    public int getFailures() {
+      return failures_;
+    }
+    /**
+     * <pre>
+     * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+     * </pre>
+     *
+     * <code>uint32 failures = 7;</code>
+     * @param value The failures to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFailures(int value) {
+
+      failures_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+     * </pre>
+     *
+     * <code>uint32 failures = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFailures() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      failures_ = 0;
       onChanged();
       return this;
     }

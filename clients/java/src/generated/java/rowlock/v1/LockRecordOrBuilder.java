@@ -123,4 +123,41 @@ public interface LockRecordOrBuilder extends
    * @return The version.
    */
   long getVersion();
+
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   * @return Whether the lastSuccess field is set.
+   */
+  boolean hasLastSuccess();
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   * @return The lastSuccess.
+   */
+  rowlock.v1.LastRun getLastSuccess();
+  /**
+   * <pre>
+   * The last run that was RELEASED; unset if none was since the record exists.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LastRun last_success = 6;</code>
+   */
+  rowlock.v1.LastRunOrBuilder getLastSuccessOrBuilder();
+
+  /**
+   * <pre>
+   * How many runs in a row, up to the last one, have failed or were lost; 0 after one that was RELEASED.
+   * </pre>
+   *
+   * <code>uint32 failures = 7;</code>
+   * @return The failures.
+   */
+  int getFailures();
 }

@@ -320,234 +320,235 @@ public final class LockServiceProto {
       "pentH\000B\010\n\006update\"H\n\014RenewRequest\022\020\n\010leas" +
       "e_id\030\001 \001(\t\022&\n\003ttl\030\002 \001(\0132\031.google.protobu" +
       "f.Duration\"1\n\rRenewResponse\022 \n\005lease\030\001 \001" +
-      "(\0132\021.rowlock.v1.Lease\"\236\001\n\016ReleaseRequest" +
+      "(\0132\021.rowlock.v1.Lease\"\256\001\n\016ReleaseRequest" +
       "\022\020\n\010lease_id\030\001 \001(\t\022,\n\tcool_down\030\002 \001(\0132\031." +
       "google.protobuf.Duration\022\023\n\006status\030\003 \001(\t" +
-      "H\000\210\001\001\022\032\n\rattempts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_st" +
-      "atusB\020\n\016_attempts_left\"#\n\017ReleaseRespons" +
-      "e\022\020\n\010released\030\001 \001(\010\"\262\003\n\017SetLimitRequest\022" +
-      "\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016\n\004po" +
-      "ol\030\t \001(\tH\000\022\017\n\005limit\030\003 \001(\rH\001\022-\n\013unset_lim" +
-      "it\030\004 \001(\0132\026.google.protobuf.EmptyH\001\022\035\n\020ex" +
-      "pected_version\030\005 \001(\004H\004\210\001\001\022\016\n\006reason\030\006 \001(" +
-      "\t\022 \n\004rate\030\007 \001(\0132\020.rowlock.v1.RateH\002\022,\n\nu" +
-      "nset_rate\030\010 \001(\0132\026.google.protobuf.EmptyH" +
-      "\002\022-\n\013queue_rules\030\n \001(\0132\026.rowlock.v1.Queu" +
-      "eRulesH\003\0223\n\021unset_queue_rules\030\013 \001(\0132\026.go" +
-      "ogle.protobuf.EmptyH\003B\010\n\006targetB\013\n\tnew_l" +
-      "imitB\n\n\010new_rateB\021\n\017new_queue_rulesB\023\n\021_" +
-      "expected_version\"\371\001\n\020SetLimitResponse\022\r\n" +
-      "\005limit\030\001 \001(\r\022\017\n\007version\030\002 \001(\004\022\024\n\014held_pe" +
-      "rmits\030\003 \001(\004\022\024\n\014waiter_count\030\004 \001(\004\022\020\n\010dra" +
-      "ining\030\005 \001(\010\022\026\n\016servers_behind\030\006 \001(\r\022\036\n\004r" +
-      "ate\030\007 \001(\0132\020.rowlock.v1.Rate\022\020\n\010no_limit\030" +
-      "\010 \001(\010\022\020\n\010counting\030\t \001(\010\022+\n\013queue_rules\030\n" +
-      " \001(\0132\026.rowlock.v1.QueueRules\"\036\n\016GetLockR" +
-      "equest\022\014\n\004name\030\001 \001(\t\"1\n\017GetLockResponse\022" +
-      "\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\"\202\001\n\020List" +
-      "LocksRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_siz" +
-      "e\030\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\022\021\n\tbusy_only" +
-      "\030\004 \001(\010\022$\n\005order\030\005 \001(\0162\025.rowlock.v1.ListO" +
-      "rder\"M\n\021ListLocksResponse\022\037\n\005locks\030\001 \003(\013" +
-      "2\020.rowlock.v1.Lock\022\027\n\017next_page_token\030\002 " +
-      "\001(\t\"#\n\021WatchLocksRequest\022\016\n\006prefix\030\001 \001(\t" +
-      "\"l\n\022WatchLocksResponse\022\022\n\nbegan_anew\030\001 \001" +
-      "(\010\022\037\n\005locks\030\002 \003(\0132\020.rowlock.v1.Lock\022\017\n\007d" +
-      "eleted\030\003 \003(\t\022\020\n\010complete\030\004 \001(\010\"J\n\021ListLi" +
-      "mitsRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_size" +
-      "\030\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\"\375\001\n\014LimitSett" +
-      "ing\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\016" +
-      "\n\004pool\030\010 \001(\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007version" +
-      "\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\022\036\n\004rate\030\006 \001(\0132\020.r" +
-      "owlock.v1.Rate\022\021\n\trate_only\030\007 \001(\010\022 \n\003use" +
-      "\030\t \001(\0132\023.rowlock.v1.PoolUse\022+\n\013queue_rul" +
-      "es\030\n \001(\0132\026.rowlock.v1.QueueRulesB\010\n\006targ" +
-      "et\"W\n\022ListLimitsResponse\022(\n\006limits\030\001 \003(\013" +
-      "2\030.rowlock.v1.LimitSetting\022\027\n\017next_page_" +
-      "token\030\002 \001(\t\"\306\003\n\021ListClaimsRequest\022\023\n\tloc" +
-      "k_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\007held" +
-      "_at\030\003 \001(\0132\022.rowlock.v1.HeldAtH\000\022\r\n\005owner" +
-      "\030\004 \001(\t\022\021\n\tprincipal\030\005 \001(\t\0229\n\006labels\030\006 \003(" +
-      "\0132).rowlock.v1.ListClaimsRequest.LabelsE" +
-      "ntry\022&\n\006states\030\007 \003(\0162\026.rowlock.v1.ClaimS" +
-      "tate\022*\n\013end_reasons\030\010 \003(\0162\025.rowlock.v1.E" +
-      "ndReason\022(\n\004from\030\t \001(\0132\032.google.protobuf" +
-      ".Timestamp\022)\n\005until\030\n \001(\0132\032.google.proto" +
-      "buf.Timestamp\022\021\n\tpage_size\030\013 \001(\005\022\022\n\npage" +
-      "_token\030\014 \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t" +
-      "\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005locks\"C\n\006HeldAt\022\021" +
-      "\n\tlock_name\030\001 \001(\t\022&\n\002at\030\002 \001(\0132\032.google.p" +
-      "rotobuf.Timestamp\"\271\001\n\022ListClaimsResponse" +
-      "\022!\n\006claims\030\001 \003(\0132\021.rowlock.v1.Claim\022\027\n\017n" +
-      "ext_page_token\030\002 \001(\t\0224\n\020searched_back_to" +
-      "\030\003 \001(\0132\032.google.protobuf.Timestamp\0221\n\rco" +
-      "mplete_from\030\004 \001(\0132\032.google.protobuf.Time" +
-      "stamp\"\373\001\n\022ListChangesRequest\022\023\n\tlock_nam" +
-      "e\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\005kinds\030\003 \003" +
-      "(\0162\026.rowlock.v1.ChangeKind\022(\n\004from\030\004 \001(\013" +
-      "2\032.google.protobuf.Timestamp\022)\n\005until\030\005 " +
-      "\001(\0132\032.google.protobuf.Timestamp\022\022\n\nchang" +
-      "ed_by\030\006 \001(\t\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage_t" +
-      "oken\030\010 \001(\tB\007\n\005locks\"\274\001\n\023ListChangesRespo" +
-      "nse\022#\n\007changes\030\001 \003(\0132\022.rowlock.v1.Change" +
-      "\022\027\n\017next_page_token\030\002 \001(\t\0224\n\020searched_ba" +
-      "ck_to\030\003 \001(\0132\032.google.protobuf.Timestamp\022" +
-      "1\n\rcomplete_from\030\004 \001(\0132\032.google.protobuf" +
-      ".Timestamp\"p\n\022ExplainWaitRequest\022\016\n\004name" +
-      "\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 \001(\tH\000\022+\n\005claim\030\003" +
-      " \001(\0132\032.rowlock.v1.ClaimReferenceH\000B\010\n\006ta" +
-      "rget\"\273\001\n\023ExplainWaitResponse\022\036\n\004lock\030\001 \001" +
-      "(\0132\020.rowlock.v1.Lock\022 \n\005claim\030\002 \001(\0132\021.ro" +
-      "wlock.v1.Claim\022%\n\006causes\030\003 \003(\0132\025.rowlock" +
-      ".v1.WaitCause\022\017\n\007summary\030\004 \001(\t\022*\n\010estima" +
-      "te\030\005 \001(\0132\030.rowlock.v1.WaitEstimate\":\n\016Cl" +
-      "aimReference\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticke" +
-      "t_number\030\002 \001(\004\"l\n\023ForceReleaseRequest\022\016\n" +
-      "\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v" +
-      "1.ClaimReferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006ta" +
-      "rget\"K\n\024ForceReleaseResponse\022 \n\005ended\030\001 " +
-      "\003(\0132\021.rowlock.v1.Claim\022\021\n\tremaining\030\002 \001(" +
-      "\r\"\230\003\n\023UpdateRecordRequest\022\014\n\004name\030\001 \001(\t\022" +
-      "0\n\nnot_before\030\002 \001(\0132\032.google.protobuf.Ti" +
-      "mestampH\000\0222\n\rnot_before_in\030\003 \001(\0132\031.googl" +
-      "e.protobuf.DurationH\000\0222\n\020unset_not_befor" +
-      "e\030\004 \001(\0132\026.google.protobuf.EmptyH\000\022\027\n\ratt" +
-      "empts_left\030\005 \001(\rH\001\0225\n\023unset_attempts_lef" +
-      "t\030\006 \001(\0132\026.google.protobuf.EmptyH\001\022\023\n\006sta" +
-      "tus\030\007 \001(\tH\002\210\001\001\022\035\n\020expected_version\030\010 \001(\004" +
-      "H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020\n\016new_not_beforeB" +
-      "\023\n\021new_attempts_leftB\t\n\007_statusB\023\n\021_expe" +
-      "cted_version\">\n\024UpdateRecordResponse\022&\n\006" +
-      "record\030\001 \001(\0132\026.rowlock.v1.LockRecord\"g\n\023" +
-      "DeleteRecordRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020exp" +
-      "ected_version\030\002 \001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\t" +
-      "B\023\n\021_expected_version\"\'\n\024DeleteRecordRes" +
-      "ponse\022\017\n\007deleted\030\001 \001(\010\"\316\001\n\016CaptureReques" +
-      "t\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005names\030\002 \001(\0132\025.row" +
-      "lock.v1.LockNamesH\000\022\022\n\nmax_leases\030\003 \001(\r\022" +
-      "%\n\005terms\030\004 \001(\0132\026.rowlock.v1.LeaseTerms\022\022" +
-      "\n\nrequest_id\030\005 \001(\t\022+\n\010max_wait\030\006 \001(\0132\031.g" +
-      "oogle.protobuf.DurationB\006\n\004from\"\032\n\tLockN" +
-      "ames\022\r\n\005names\030\001 \003(\t\"y\n\017CaptureResponse\022!" +
-      "\n\006leases\030\001 \003(\0132\021.rowlock.v1.Lease\022.\n\013ret" +
-      "ry_after\030\002 \001(\0132\031.google.protobuf.Duratio" +
-      "n\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016SessionRequest" +
-      "\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.SessionOpen\022" +
-      ",\n\010commands\030\002 \003(\0132\032.rowlock.v1.SessionCo" +
-      "mmand\022\020\n\010received\030\003 \001(\004\"\200\001\n\013SessionOpen\022" +
-      "\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlock" +
-      ".v1.SessionOpen.LabelsEntry\032-\n\013LabelsEnt" +
-      "ry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016S" +
-      "essionCommand\022\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002" +
-      " \001(\0132\031.google.protobuf.Duration\022\023\n\013trace" +
-      "parent\030\003 \001(\t\022\020\n\006cancel\030\004 \001(\004H\000\022-\n\007acquir" +
-      "e\030\n \001(\0132\032.rowlock.v1.AcquireRequestH\000\0227\n" +
-      "\rwait_in_queue\030\013 \001(\0132\036.rowlock.v1.WaitIn" +
-      "QueueRequestH\000\022)\n\005renew\030\014 \001(\0132\030.rowlock." +
-      "v1.RenewRequestH\000\022/\n\014renew_leases\030\r \001(\0132" +
-      "\027.rowlock.v1.RenewLeasesH\000\022-\n\007release\030\016 " +
-      "\001(\0132\032.rowlock.v1.ReleaseRequestH\000\022-\n\007cap" +
-      "ture\030\017 \001(\0132\032.rowlock.v1.CaptureRequestH\000" +
-      "\0220\n\tset_limit\030\020 \001(\0132\033.rowlock.v1.SetLimi" +
-      "tRequestH\000\0228\n\rupdate_record\030\021 \001(\0132\037.rowl" +
-      "ock.v1.UpdateRecordRequestH\000\0228\n\rdelete_r" +
-      "ecord\030\022 \001(\0132\037.rowlock.v1.DeleteRecordReq" +
-      "uestH\000\0228\n\rforce_release\030\023 \001(\0132\037.rowlock." +
-      "v1.ForceReleaseRequestH\000\022.\n\010get_lock\030\024 \001" +
-      "(\0132\032.rowlock.v1.GetLockRequestH\000\0222\n\nlist" +
-      "_locks\030\025 \001(\0132\034.rowlock.v1.ListLocksReque" +
-      "stH\000\0224\n\013list_limits\030\026 \001(\0132\035.rowlock.v1.L" +
-      "istLimitsRequestH\000\0224\n\013list_claims\030\027 \001(\0132" +
-      "\035.rowlock.v1.ListClaimsRequestH\000\0226\n\014list" +
-      "_changes\030\030 \001(\0132\036.rowlock.v1.ListChangesR" +
-      "equestH\000\0226\n\014explain_wait\030\031 \001(\0132\036.rowlock" +
-      ".v1.ExplainWaitRequestH\000\0224\n\013watch_locks\030" +
-      "\032 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000B\t" +
-      "\n\007command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003(\013" +
-      "2\030.rowlock.v1.RenewRequest\"9\n\rRenewedLea" +
-      "ses\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renewed" +
-      "Lease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021.r" +
-      "owlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.googl" +
-      "e.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionRes" +
-      "ponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Sessi" +
-      "onOpened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1.S" +
-      "essionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(" +
-      "\0132\025.rowlock.v1.LostLease\022$\n\tconfirmed\030\005 " +
-      "\003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006 \001" +
-      "(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\0225\n" +
-      "\022heartbeat_interval\030\002 \001(\0132\031.google.proto" +
-      "buf.Duration\022.\n\013silence_max\030\003 \001(\0132\031.goog" +
-      "le.protobuf.Duration\022/\n\014grace_period\030\004 \001" +
-      "(\0132\031.google.protobuf.Duration\022\021\n\twaits_m" +
-      "ax\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021messag" +
-      "e_bytes_max\030\007 \001(\r\"\376\007\n\rSessionResult\022\014\n\004c" +
-      "all\030\001 \001(\004\022#\n\005error\030\002 \001(\0132\022.google.rpc.St" +
-      "atusH\000\022&\n\010rejected\030\003 \001(\0132\022.google.rpc.St" +
-      "atusH\000\022.\n\007acquire\030\n \001(\0132\033.rowlock.v1.Acq" +
-      "uireResponseH\000\0228\n\rwait_in_queue\030\013 \001(\0132\037." +
-      "rowlock.v1.WaitInQueueResponseH\000\022*\n\005rene" +
-      "w\030\014 \001(\0132\031.rowlock.v1.RenewResponseH\000\0221\n\014" +
-      "renew_leases\030\r \001(\0132\031.rowlock.v1.RenewedL" +
-      "easesH\000\022.\n\007release\030\016 \001(\0132\033.rowlock.v1.Re" +
-      "leaseResponseH\000\022.\n\007capture\030\017 \001(\0132\033.rowlo" +
-      "ck.v1.CaptureResponseH\000\0221\n\tset_limit\030\020 \001" +
-      "(\0132\034.rowlock.v1.SetLimitResponseH\000\0229\n\rup" +
-      "date_record\030\021 \001(\0132 .rowlock.v1.UpdateRec" +
-      "ordResponseH\000\0229\n\rdelete_record\030\022 \001(\0132 .r" +
-      "owlock.v1.DeleteRecordResponseH\000\0229\n\rforc" +
-      "e_release\030\023 \001(\0132 .rowlock.v1.ForceReleas" +
-      "eResponseH\000\022/\n\010get_lock\030\024 \001(\0132\033.rowlock." +
-      "v1.GetLockResponseH\000\0223\n\nlist_locks\030\025 \001(\013" +
-      "2\035.rowlock.v1.ListLocksResponseH\000\0225\n\013lis" +
-      "t_limits\030\026 \001(\0132\036.rowlock.v1.ListLimitsRe" +
-      "sponseH\000\0225\n\013list_claims\030\027 \001(\0132\036.rowlock." +
-      "v1.ListClaimsResponseH\000\0227\n\014list_changes\030" +
-      "\030 \001(\0132\037.rowlock.v1.ListChangesResponseH\000" +
-      "\0227\n\014explain_wait\030\031 \001(\0132\037.rowlock.v1.Expl" +
-      "ainWaitResponseH\000\0225\n\013watch_locks\030\032 \001(\0132\036" +
-      ".rowlock.v1.WatchLocksResponseH\000B\010\n\006resu" +
-      "lt\"S\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tloc" +
-      "k_name\030\002 \001(\t\022!\n\003end\030\003 \001(\0132\024.rowlock.v1.C" +
-      "laimEnd*v\n\tListOrder\022\032\n\026LIST_ORDER_UNSPE" +
-      "CIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_OR" +
-      "DER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WA" +
-      "ITERS\020\0032\210\n\n\013LockService\022B\n\007Acquire\022\032.row" +
-      "lock.v1.AcquireRequest\032\033.rowlock.v1.Acqu" +
-      "ireResponse\022P\n\013WaitInQueue\022\036.rowlock.v1." +
-      "WaitInQueueRequest\032\037.rowlock.v1.WaitInQu" +
-      "eueResponse0\001\022<\n\005Renew\022\030.rowlock.v1.Rene" +
-      "wRequest\032\031.rowlock.v1.RenewResponse\022B\n\007R" +
-      "elease\022\032.rowlock.v1.ReleaseRequest\032\033.row" +
-      "lock.v1.ReleaseResponse\022E\n\010SetLimit\022\033.ro" +
-      "wlock.v1.SetLimitRequest\032\034.rowlock.v1.Se" +
-      "tLimitResponse\022B\n\007GetLock\022\032.rowlock.v1.G" +
-      "etLockRequest\032\033.rowlock.v1.GetLockRespon" +
-      "se\022H\n\tListLocks\022\034.rowlock.v1.ListLocksRe" +
-      "quest\032\035.rowlock.v1.ListLocksResponse\022K\n\n" +
-      "ListLimits\022\035.rowlock.v1.ListLimitsReques" +
-      "t\032\036.rowlock.v1.ListLimitsResponse\022K\n\nLis" +
-      "tClaims\022\035.rowlock.v1.ListClaimsRequest\032\036" +
-      ".rowlock.v1.ListClaimsResponse\022N\n\013ListCh" +
-      "anges\022\036.rowlock.v1.ListChangesRequest\032\037." +
-      "rowlock.v1.ListChangesResponse\022N\n\013Explai" +
-      "nWait\022\036.rowlock.v1.ExplainWaitRequest\032\037." +
-      "rowlock.v1.ExplainWaitResponse\022M\n\nWatchL" +
-      "ocks\022\035.rowlock.v1.WatchLocksRequest\032\036.ro" +
-      "wlock.v1.WatchLocksResponse0\001\022Q\n\014ForceRe" +
-      "lease\022\037.rowlock.v1.ForceReleaseRequest\032 " +
-      ".rowlock.v1.ForceReleaseResponse\022Q\n\014Upda" +
-      "teRecord\022\037.rowlock.v1.UpdateRecordReques" +
-      "t\032 .rowlock.v1.UpdateRecordResponse\022B\n\007C" +
-      "apture\022\032.rowlock.v1.CaptureRequest\032\033.row" +
-      "lock.v1.CaptureResponse\022Q\n\014DeleteRecord\022" +
-      "\037.rowlock.v1.DeleteRecordRequest\032 .rowlo" +
-      "ck.v1.DeleteRecordResponse\022F\n\007Session\022\032." +
-      "rowlock.v1.SessionRequest\032\033.rowlock.v1.S" +
-      "essionResponse(\0010\001B\242\001\n\nrowlock.v1B\020LockS" +
-      "erviceProtoP\001Z9github.com/rowlock/rowloc" +
-      "k/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252\002" +
-      "\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GP" +
-      "BMetadata\352\002\013Rowlock::V1b\006proto3"
+      "H\000\210\001\001\022\032\n\rattempts_left\030\004 \001(\rH\001\210\001\001\022\016\n\006fai" +
+      "led\030\005 \001(\010B\t\n\007_statusB\020\n\016_attempts_left\"#" +
+      "\n\017ReleaseResponse\022\020\n\010released\030\001 \001(\010\"\262\003\n\017" +
+      "SetLimitRequest\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007patte" +
+      "rn\030\002 \001(\tH\000\022\016\n\004pool\030\t \001(\tH\000\022\017\n\005limit\030\003 \001(" +
+      "\rH\001\022-\n\013unset_limit\030\004 \001(\0132\026.google.protob" +
+      "uf.EmptyH\001\022\035\n\020expected_version\030\005 \001(\004H\004\210\001" +
+      "\001\022\016\n\006reason\030\006 \001(\t\022 \n\004rate\030\007 \001(\0132\020.rowloc" +
+      "k.v1.RateH\002\022,\n\nunset_rate\030\010 \001(\0132\026.google" +
+      ".protobuf.EmptyH\002\022-\n\013queue_rules\030\n \001(\0132\026" +
+      ".rowlock.v1.QueueRulesH\003\0223\n\021unset_queue_" +
+      "rules\030\013 \001(\0132\026.google.protobuf.EmptyH\003B\010\n" +
+      "\006targetB\013\n\tnew_limitB\n\n\010new_rateB\021\n\017new_" +
+      "queue_rulesB\023\n\021_expected_version\"\371\001\n\020Set" +
+      "LimitResponse\022\r\n\005limit\030\001 \001(\r\022\017\n\007version\030" +
+      "\002 \001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014waiter_co" +
+      "unt\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026\n\016servers_b" +
+      "ehind\030\006 \001(\r\022\036\n\004rate\030\007 \001(\0132\020.rowlock.v1.R" +
+      "ate\022\020\n\010no_limit\030\010 \001(\010\022\020\n\010counting\030\t \001(\010\022" +
+      "+\n\013queue_rules\030\n \001(\0132\026.rowlock.v1.QueueR" +
+      "ules\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001(\t\"1\n\017" +
+      "GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock." +
+      "v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006prefix\030\001" +
+      " \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 " +
+      "\001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 \001(\0162\025." +
+      "rowlock.v1.ListOrder\"M\n\021ListLocksRespons" +
+      "e\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock\022\027\n\017ne" +
+      "xt_page_token\030\002 \001(\t\"#\n\021WatchLocksRequest" +
+      "\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResponse\022\022" +
+      "\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020.rowl" +
+      "ock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010complete" +
+      "\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006prefix\030\001 " +
+      "\001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 \001" +
+      "(\t\"\375\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007p" +
+      "attern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000\022\r\n\005limit\030" +
+      "\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\022\036" +
+      "\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate\022\021\n\trate_o" +
+      "nly\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlock.v1.Pool" +
+      "Use\022+\n\013queue_rules\030\n \001(\0132\026.rowlock.v1.Qu" +
+      "eueRulesB\010\n\006target\"W\n\022ListLimitsResponse" +
+      "\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSetti" +
+      "ng\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021ListClai" +
+      "msRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix" +
+      "\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowlock.v1.H" +
+      "eldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprincipal\030\005 \001(" +
+      "\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.ListClaim" +
+      "sRequest.LabelsEntry\022&\n\006states\030\007 \003(\0162\026.r" +
+      "owlock.v1.ClaimState\022*\n\013end_reasons\030\010 \003(" +
+      "\0162\025.rowlock.v1.EndReason\022(\n\004from\030\t \001(\0132\032" +
+      ".google.protobuf.Timestamp\022)\n\005until\030\n \001(" +
+      "\0132\032.google.protobuf.Timestamp\022\021\n\tpage_si" +
+      "ze\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013LabelsEn" +
+      "try\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005l" +
+      "ocks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(\t\022&\n\002at\030" +
+      "\002 \001(\0132\032.google.protobuf.Timestamp\"\271\001\n\022Li" +
+      "stClaimsResponse\022!\n\006claims\030\001 \003(\0132\021.rowlo" +
+      "ck.v1.Claim\022\027\n\017next_page_token\030\002 \001(\t\0224\n\020" +
+      "searched_back_to\030\003 \001(\0132\032.google.protobuf" +
+      ".Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.goog" +
+      "le.protobuf.Timestamp\"\373\001\n\022ListChangesReq" +
+      "uest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(" +
+      "\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.ChangeKi" +
+      "nd\022(\n\004from\030\004 \001(\0132\032.google.protobuf.Times" +
+      "tamp\022)\n\005until\030\005 \001(\0132\032.google.protobuf.Ti" +
+      "mestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage_size" +
+      "\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005locks\"\274\001\n\023" +
+      "ListChangesResponse\022#\n\007changes\030\001 \003(\0132\022.r" +
+      "owlock.v1.Change\022\027\n\017next_page_token\030\002 \001(" +
+      "\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google.pro" +
+      "tobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032" +
+      ".google.protobuf.Timestamp\"p\n\022ExplainWai" +
+      "tRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 " +
+      "\001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.ClaimR" +
+      "eferenceH\000B\010\n\006target\"\273\001\n\023ExplainWaitResp" +
+      "onse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n\005" +
+      "claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006causes" +
+      "\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n\007summary" +
+      "\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.Wa" +
+      "itEstimate\":\n\016ClaimReference\022\021\n\tlock_nam" +
+      "e\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceR" +
+      "eleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002" +
+      " \001(\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006re" +
+      "ason\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseResp" +
+      "onse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021" +
+      "\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRecordReques" +
+      "t\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampH\000\0222\n\rnot_before_" +
+      "in\030\003 \001(\0132\031.google.protobuf.DurationH\000\0222\n" +
+      "\020unset_not_before\030\004 \001(\0132\026.google.protobu" +
+      "f.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023un" +
+      "set_attempts_left\030\006 \001(\0132\026.google.protobu" +
+      "f.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expect" +
+      "ed_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020\n" +
+      "\016new_not_beforeB\023\n\021new_attempts_leftB\t\n\007" +
+      "_statusB\023\n\021_expected_version\">\n\024UpdateRe" +
+      "cordResponse\022&\n\006record\030\001 \001(\0132\026.rowlock.v" +
+      "1.LockRecord\"g\n\023DeleteRecordRequest\022\014\n\004n" +
+      "ame\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001" +
+      "\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_version\"\'\n" +
+      "\024DeleteRecordResponse\022\017\n\007deleted\030\001 \001(\010\"\316" +
+      "\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005n" +
+      "ames\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n\nm" +
+      "ax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowlock" +
+      ".v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010ma" +
+      "x_wait\030\006 \001(\0132\031.google.protobuf.DurationB" +
+      "\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n\017C" +
+      "aptureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlock" +
+      ".v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google." +
+      "protobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w" +
+      "\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock" +
+      ".v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.rowl" +
+      "ock.v1.SessionCommand\022\020\n\010received\030\003 \001(\004\"" +
+      "\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels" +
+      "\030\002 \003(\0132#.rowlock.v1.SessionOpen.LabelsEn" +
+      "try\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value" +
+      "\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030\001 " +
+      "\001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf.D" +
+      "uration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006cancel\030\004" +
+      " \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowlock.v1.Acq" +
+      "uireRequestH\000\0227\n\rwait_in_queue\030\013 \001(\0132\036.r" +
+      "owlock.v1.WaitInQueueRequestH\000\022)\n\005renew\030" +
+      "\014 \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014ren" +
+      "ew_leases\030\r \001(\0132\027.rowlock.v1.RenewLeases" +
+      "H\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1.Release" +
+      "RequestH\000\022-\n\007capture\030\017 \001(\0132\032.rowlock.v1." +
+      "CaptureRequestH\000\0220\n\tset_limit\030\020 \001(\0132\033.ro" +
+      "wlock.v1.SetLimitRequestH\000\0228\n\rupdate_rec" +
+      "ord\030\021 \001(\0132\037.rowlock.v1.UpdateRecordReque" +
+      "stH\000\0228\n\rdelete_record\030\022 \001(\0132\037.rowlock.v1" +
+      ".DeleteRecordRequestH\000\0228\n\rforce_release\030" +
+      "\023 \001(\0132\037.rowlock.v1.ForceReleaseRequestH\000" +
+      "\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1.GetLockR" +
+      "equestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.rowlock.v" +
+      "1.ListLocksRequestH\000\0224\n\013list_limits\030\026 \001(" +
+      "\0132\035.rowlock.v1.ListLimitsRequestH\000\0224\n\013li" +
+      "st_claims\030\027 \001(\0132\035.rowlock.v1.ListClaimsR" +
+      "equestH\000\0226\n\014list_changes\030\030 \001(\0132\036.rowlock" +
+      ".v1.ListChangesRequestH\000\0226\n\014explain_wait" +
+      "\030\031 \001(\0132\036.rowlock.v1.ExplainWaitRequestH\000" +
+      "\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock.v1.Watch" +
+      "LocksRequestH\000B\t\n\007command\"7\n\013RenewLeases" +
+      "\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewReque" +
+      "st\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.ro" +
+      "wlock.v1.RenewedLease\"b\n\014RenewedLease\022\"\n" +
+      "\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005err" +
+      "or\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outcom" +
+      "e\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031." +
+      "rowlock.v1.SessionOpened\022*\n\007results\030\002 \003(" +
+      "\0132\031.rowlock.v1.SessionResult\022\r\n\005heard\030\003 " +
+      "\001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLease" +
+      "\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022" +
+      "\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007" +
+      "replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001(" +
+      "\0132\031.google.protobuf.Duration\022.\n\013silence_" +
+      "max\030\003 \001(\0132\031.google.protobuf.Duration\022/\n\014" +
+      "grace_period\030\004 \001(\0132\031.google.protobuf.Dur" +
+      "ation\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_max" +
+      "\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\rSe" +
+      "ssionResult\022\014\n\004call\030\001 \001(\004\022#\n\005error\030\002 \001(\013" +
+      "2\022.google.rpc.StatusH\000\022&\n\010rejected\030\003 \001(\013" +
+      "2\022.google.rpc.StatusH\000\022.\n\007acquire\030\n \001(\0132" +
+      "\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_i" +
+      "n_queue\030\013 \001(\0132\037.rowlock.v1.WaitInQueueRe" +
+      "sponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowlock.v1.Ren" +
+      "ewResponseH\000\0221\n\014renew_leases\030\r \001(\0132\031.row" +
+      "lock.v1.RenewedLeasesH\000\022.\n\007release\030\016 \001(\013" +
+      "2\033.rowlock.v1.ReleaseResponseH\000\022.\n\007captu" +
+      "re\030\017 \001(\0132\033.rowlock.v1.CaptureResponseH\000\022" +
+      "1\n\tset_limit\030\020 \001(\0132\034.rowlock.v1.SetLimit" +
+      "ResponseH\000\0229\n\rupdate_record\030\021 \001(\0132 .rowl" +
+      "ock.v1.UpdateRecordResponseH\000\0229\n\rdelete_" +
+      "record\030\022 \001(\0132 .rowlock.v1.DeleteRecordRe" +
+      "sponseH\000\0229\n\rforce_release\030\023 \001(\0132 .rowloc" +
+      "k.v1.ForceReleaseResponseH\000\022/\n\010get_lock\030" +
+      "\024 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223\n\n" +
+      "list_locks\030\025 \001(\0132\035.rowlock.v1.ListLocksR" +
+      "esponseH\000\0225\n\013list_limits\030\026 \001(\0132\036.rowlock" +
+      ".v1.ListLimitsResponseH\000\0225\n\013list_claims\030" +
+      "\027 \001(\0132\036.rowlock.v1.ListClaimsResponseH\000\022" +
+      "7\n\014list_changes\030\030 \001(\0132\037.rowlock.v1.ListC" +
+      "hangesResponseH\000\0227\n\014explain_wait\030\031 \001(\0132\037" +
+      ".rowlock.v1.ExplainWaitResponseH\000\0225\n\013wat" +
+      "ch_locks\030\032 \001(\0132\036.rowlock.v1.WatchLocksRe" +
+      "sponseH\000B\010\n\006result\"S\n\tLostLease\022\020\n\010lease" +
+      "_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003end\030\003 \001(" +
+      "\0132\024.rowlock.v1.ClaimEnd*v\n\tListOrder\022\032\n\026" +
+      "LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_N" +
+      "AME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027LI" +
+      "ST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockService\022" +
+      "B\n\007Acquire\022\032.rowlock.v1.AcquireRequest\032\033" +
+      ".rowlock.v1.AcquireResponse\022P\n\013WaitInQue" +
+      "ue\022\036.rowlock.v1.WaitInQueueRequest\032\037.row" +
+      "lock.v1.WaitInQueueResponse0\001\022<\n\005Renew\022\030" +
+      ".rowlock.v1.RenewRequest\032\031.rowlock.v1.Re" +
+      "newResponse\022B\n\007Release\022\032.rowlock.v1.Rele" +
+      "aseRequest\032\033.rowlock.v1.ReleaseResponse\022" +
+      "E\n\010SetLimit\022\033.rowlock.v1.SetLimitRequest" +
+      "\032\034.rowlock.v1.SetLimitResponse\022B\n\007GetLoc" +
+      "k\022\032.rowlock.v1.GetLockRequest\032\033.rowlock." +
+      "v1.GetLockResponse\022H\n\tListLocks\022\034.rowloc" +
+      "k.v1.ListLocksRequest\032\035.rowlock.v1.ListL" +
+      "ocksResponse\022K\n\nListLimits\022\035.rowlock.v1." +
+      "ListLimitsRequest\032\036.rowlock.v1.ListLimit" +
+      "sResponse\022K\n\nListClaims\022\035.rowlock.v1.Lis" +
+      "tClaimsRequest\032\036.rowlock.v1.ListClaimsRe" +
+      "sponse\022N\n\013ListChanges\022\036.rowlock.v1.ListC" +
+      "hangesRequest\032\037.rowlock.v1.ListChangesRe" +
+      "sponse\022N\n\013ExplainWait\022\036.rowlock.v1.Expla" +
+      "inWaitRequest\032\037.rowlock.v1.ExplainWaitRe" +
+      "sponse\022M\n\nWatchLocks\022\035.rowlock.v1.WatchL" +
+      "ocksRequest\032\036.rowlock.v1.WatchLocksRespo" +
+      "nse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.Force" +
+      "ReleaseRequest\032 .rowlock.v1.ForceRelease" +
+      "Response\022Q\n\014UpdateRecord\022\037.rowlock.v1.Up" +
+      "dateRecordRequest\032 .rowlock.v1.UpdateRec" +
+      "ordResponse\022B\n\007Capture\022\032.rowlock.v1.Capt" +
+      "ureRequest\032\033.rowlock.v1.CaptureResponse\022" +
+      "Q\n\014DeleteRecord\022\037.rowlock.v1.DeleteRecor" +
+      "dRequest\032 .rowlock.v1.DeleteRecordRespon" +
+      "se\022F\n\007Session\022\032.rowlock.v1.SessionReques" +
+      "t\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n\nr" +
+      "owlock.v1B\020LockServiceProtoP\001Z9github.co" +
+      "m/rowlock/rowlock/clients/go/rowlockv1;r" +
+      "owlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1" +
+      "\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -617,7 +618,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_ReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ReleaseRequest_descriptor,
-        new java.lang.String[] { "LeaseId", "CoolDown", "Status", "AttemptsLeft", });
+        new java.lang.String[] { "LeaseId", "CoolDown", "Status", "AttemptsLeft", "Failed", });
     internal_static_rowlock_v1_ReleaseResponse_descriptor =
       getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_ReleaseResponse_fieldAccessorTable = new

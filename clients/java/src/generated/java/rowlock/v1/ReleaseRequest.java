@@ -220,6 +220,22 @@ private static final long serialVersionUID = 0L;
     return attemptsLeft_;
   }
 
+  public static final int FAILED_FIELD_NUMBER = 5;
+  private boolean failed_ = false;
+  /**
+   * <pre>
+   * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+   * keeps when the last run was that did not fail.
+   * </pre>
+   *
+   * <code>bool failed = 5;</code>
+   * @return The failed.
+   */
+  @java.lang.Override
+  public boolean getFailed() {
+    return failed_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -246,6 +262,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeUInt32(4, attemptsLeft_);
     }
+    if (failed_ != false) {
+      output.writeBool(5, failed_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -268,6 +287,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(4, attemptsLeft_);
+    }
+    if (failed_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, failed_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -301,6 +324,8 @@ private static final long serialVersionUID = 0L;
       if (getAttemptsLeft()
           != other.getAttemptsLeft()) return false;
     }
+    if (getFailed()
+        != other.getFailed()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -326,6 +351,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + ATTEMPTS_LEFT_FIELD_NUMBER;
       hash = (53 * hash) + getAttemptsLeft();
     }
+    hash = (37 * hash) + FAILED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getFailed());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -475,6 +503,7 @@ private static final long serialVersionUID = 0L;
       }
       status_ = "";
       attemptsLeft_ = 0;
+      failed_ = false;
       return this;
     }
 
@@ -525,6 +554,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.attemptsLeft_ = attemptsLeft_;
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.failed_ = failed_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -589,6 +621,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasAttemptsLeft()) {
         setAttemptsLeft(other.getAttemptsLeft());
       }
+      if (other.getFailed() != false) {
+        setFailed(other.getFailed());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -637,6 +672,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              failed_ = input.readBool();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1067,6 +1107,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearAttemptsLeft() {
       bitField0_ = (bitField0_ & ~0x00000008);
       attemptsLeft_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean failed_ ;
+    /**
+     * <pre>
+     * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+     * keeps when the last run was that did not fail.
+     * </pre>
+     *
+     * <code>bool failed = 5;</code>
+     * @return The failed.
+     */
+    @java.lang.Override
+    public boolean getFailed() {
+      return failed_;
+    }
+    /**
+     * <pre>
+     * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+     * keeps when the last run was that did not fail.
+     * </pre>
+     *
+     * <code>bool failed = 5;</code>
+     * @param value The failed to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFailed(boolean value) {
+
+      failed_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+     * keeps when the last run was that did not fail.
+     * </pre>
+     *
+     * <code>bool failed = 5;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFailed() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      failed_ = false;
       onChanged();
       return this;
     }

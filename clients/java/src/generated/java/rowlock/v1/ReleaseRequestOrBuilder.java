@@ -105,4 +105,15 @@ public interface ReleaseRequestOrBuilder extends
    * @return The attemptsLeft.
    */
   int getAttemptsLeft();
+
+  /**
+   * <pre>
+   * The work has failed: the lease ends as FAILED, and its LeaseTerms.backoff applies. Alone it makes no record; a record counts it, and
+   * keeps when the last run was that did not fail.
+   * </pre>
+   *
+   * <code>bool failed = 5;</code>
+   * @return The failed.
+   */
+  boolean getFailed();
 }
