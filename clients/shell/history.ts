@@ -32,6 +32,7 @@ const CHART_CHARS = 100;
 /** How claims end, as people write it, and the server's names of that. */
 const ENDS: Readonly<Record<string, EndName>> = {
   released: "RELEASED",
+  failed: "FAILED",
   expired: "EXPIRED",
   "force-released": "FORCE_RELEASED",
   cancelled: "CANCELLED",
@@ -40,7 +41,6 @@ const ENDS: Readonly<Record<string, EndName>> = {
   "never-fits": "NEVER_FITS",
   exhausted: "EXHAUSTED",
   "status-mismatch": "STATUS_MISMATCH",
-  failed: "FAILED",
   spent: "SPENT",
   superseded: "SUPERSEDED",
 };

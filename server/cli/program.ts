@@ -42,6 +42,12 @@ const COMMANDS: readonly Entry[] = [
   ...declaredBy(() => import("../../clients/shell/history.ts"), {
     history: "list who held locks and how that ended, and who changed what",
   }),
+  ...declaredBy(() => import("../../clients/shell/runs.ts"), {
+    runs: "list the last runs under a lock, and how each ended",
+  }),
+  ...declaredBy(() => import("../../clients/shell/check.ts"), {
+    check: "say whether a job has succeeded lately, as a plugin of Nagios does",
+  }),
   ...declaredBy(() => import("../../clients/shell/top.ts"), {
     top: "show who uses locks most, now and in the last minutes",
   }),

@@ -6,7 +6,7 @@ import { ranInProcess } from "../../cli/in-process.ts";
 const SERVERS = JSON.stringify({ production: { addresses: "a:1" }, staging: { addresses: "b:1" } });
 
 const ENDS =
-  "released expired force-released cancelled lapsed timed-out never-fits exhausted status-mismatch spent superseded";
+  "released failed expired force-released cancelled lapsed timed-out never-fits exhausted status-mismatch spent superseded";
 
 /** The words of the line are separated by single spaces; a space at its end begins an empty word. */
 async function offered(line: string, env: Record<string, string> = {}) {

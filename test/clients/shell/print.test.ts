@@ -64,6 +64,7 @@ test("the record is on the lock's page, and in columns that some lock fills", ()
     status: "in\nwork",
     attemptsLeft: 0,
     notBefore: new Date(NOW_MS + 7_200_000),
+    failures: 2,
     version: 5n,
     lastRun: {
       owner: "o\t1",
@@ -83,6 +84,7 @@ test("the record is on the lock's page, and in columns that some lock fills", ()
       `due            in 2 h (${localTime(record.notBefore)})`,
       "attempts left  0",
       `last run       o\\u00091 from ${localTime(new Date(0))} to ${localTime(new Date(1_000))}: force released, with token 3`,
+      "failures       2 in a row",
       "version        5",
       "",
     ].join("\n"),
@@ -90,7 +92,7 @@ test("the record is on the lock's page, and in columns that some lock fills", ()
   expect(page).toContain("for 5 s  until it is due in 2 h  owner 1");
   const due = {
     ...lock(1, [], []),
-    record: { status: "", notBefore: new Date(NOW_MS - 5_000), version: 6n },
+    record: { status: "", notBefore: new Date(NOW_MS - 5_000), failures: 0, version: 6n },
   };
   expect(lockTable([due, lock(1, [], [])], NOW_MS, plain)).toBe(
     "NAME  LIMIT  HELD  WAITING  DUE      HOLDERS\nl     1      0     0        for 5 s\nl     1      0     0\n",

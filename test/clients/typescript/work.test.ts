@@ -39,7 +39,7 @@ test("logs a handler that throws, gives its lock the status for that, and lets i
   expect(log).toEqual(['The handler of the lock "task/1" failed: Error: a bug']);
   await until(async () => (await operator.getLock("task/1")).holderCount === 0);
   const { record } = await operator.getLock("task/1");
-  expect(record).toMatchObject({ status: "new", lastRun: { endReason: "RELEASED" } });
+  expect(record).toMatchObject({ status: "new", failures: 1, lastRun: { endReason: "FAILED" } });
   expect(Number(record?.notBefore)).toBeGreaterThan(Date.now() - 60_000);
   stop.abort();
   await working;
