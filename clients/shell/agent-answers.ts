@@ -13,16 +13,23 @@ export async function whoWords(
   isPath: boolean,
 ): Promise<string> {
   const [lock, covering] = await Promise.all([rowlock.getLock(name), coveringWords(rowlock, name, isPath)]);
-  if (lock.holderCount + lock.waiterCount > 0) return [...claimsWords(lock), ...covering].join("\n");
+  if (lock.holderCount > 0) return [...claimsWords(lock), ...covering].join("\n");
+  if (lock.waiterCount > 0) return [...claimsWords(lock), ...covering, ...hintOf(name, isPath)].join("\n");
   if (covering.length > 0) return [`Nobody holds "${name}" itself.`, ...covering].join("\n");
-  return `Nobody holds "${name}"${isPath ? " or a folder above it alone" : ""}, or waits for it.`;
+  const nobody = `Nobody holds "${name}"${isPath ? " or a folder above it alone" : ""}, or waits for it.`;
+  return [nobody, ...hintOf(name, isPath)].join(" ");
 }
 
-/** Why a request would wait now. */
+function hintOf(name: string, isPath: boolean): string[] {
+  return !isPath && name.includes("/") ? ["If it is a path, ask with path: true."] : [];
+}
+
+/** Why a request would wait now. `next`: what to do about it. */
 export async function whyWords(
   rowlock: Pick<RowlockClient, "getLock" | "explainWait">,
   name: string,
   isPath: boolean,
+  next: string,
 ): Promise<string> {
   const [{ summary, causes }, covering] = await Promise.all([
     rowlock.explainWait({ name }),
@@ -33,16 +40,15 @@ export async function whyWords(
       `A request for "${name}" would wait for a folder above it.`,
       ...covering,
       ...(causes.length > 0 ? [summary] : []),
-      WAITS,
+      next,
     ].join("\n");
-  return causes.length > 0 ? `${summary}\n${WAITS}` : summary;
+  return causes.length > 0 ? `${summary}\n${next}` : [summary, ...hintOf(name, isPath)].join(". ");
 }
-const WAITS = "To get it, call acquire, which waits its turn.";
 
 export async function listWords(rowlock: Pick<RowlockClient, "listLocks">, prefix: string): Promise<string> {
   const lines: string[] = [];
   for await (const { name, holders, waiterCount } of rowlock.listLocks({ prefix, busyOnly: true })) {
-    const held = holders.map((holder) => `${holder.owner}${forWords(holder)}`).join(", ");
+    const held = holders.map((holder) => `${holder.owner}${besideWords(holder)}`).join(", ");
     lines.push(`- ${name}: ${held === "" ? "free" : `held by ${held}`}, ${waiterCount} waiting`);
     if (lines.length === LISTED_MAX) break;
   }
@@ -57,7 +63,7 @@ async function coveringWords(
   isPath: boolean,
 ): Promise<string[]> {
   const folders = isPath ? foldersAbove(name) : [];
-  const locks = await Promise.all(folders.map((folder) => rowlock.getLock(folder.name)));
+  const locks = await Promise.all(folders.map((folder) => rowlock.getLock(folder)));
   return locks.flatMap((lock) => {
     const [holders, waiters] = [lock.holders.filter(isAlone), lock.waiters.filter(isAlone)];
     if (holders.length + waiters.length === 0) return [];
@@ -78,7 +84,7 @@ function claimsWords({ name, holders, waiters, holderCount, waiterCount }: LockV
     const who = principal === undefined ? owner : `${owner} (${principal})`;
     const why = labels.reason === undefined ? "" : `: ${labels.reason}`;
     const time = since ? timeWords(Math.max(0, Date.now() - since.getTime())) : "some time";
-    return `- ${who} ${did} ${time}${forWords(claim)}${why}`;
+    return `- ${who} ${did} ${time}${besideWords(claim)}${why}`;
   };
   return [
     `"${name}": ${holderCount} ${holderCount === 1 ? "holds" : "hold"} it, ${waiterCount} ${waiterCount === 1 ? "waits" : "wait"}.`,
@@ -87,9 +93,7 @@ function claimsWords({ name, holders, waiters, holderCount, waiterCount }: LockV
   ];
 }
 
-/** Of who only reads a folder, what it is for. */
-function forWords({ mode, also = [] }: ClaimView): string {
-  if (mode !== "shared") return "";
-  const paths = also.filter(isAlone).map(({ lockName }) => `"${lockName}"`);
-  return paths.length > 0 ? ` (beside others, for ${paths.join(", ")})` : " (beside others)";
+/** Of who does not have it alone, such as a folder for the sake of a path below it. */
+function besideWords({ mode }: ClaimView): string {
+  return mode === "shared" ? " (beside others, perhaps for something below it)" : "";
 }

@@ -2,8 +2,9 @@
 // seconds for the answer of a tool, so a wait for a lock goes on between two calls, with its place kept.
 
 import type { Lock, LockOptions, Mode, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
-import { whoWords } from "./agent-answers.ts";
-import { foldersAbove, pathFault } from "./agent-paths.ts";
+import { whoWords, whyWords } from "./agent-answers.ts";
+import { AgentFolders } from "./agent-folders.ts";
+import { isBelow, pathFault } from "./agent-paths.ts";
 import { counted, timeWords } from "./print.ts";
 
 /** How long one call waits: clients of agents give up after a minute. */
@@ -15,7 +16,7 @@ export interface Wanted {
   readonly name: string;
   readonly mode?: Mode | undefined;
   readonly permits?: number | undefined;
-  /** The name is a path: the claim also takes the folders above it, as a reader, so that no other claim can have one of them alone. */
+  /** The name is a path: the agent also reads the folders above it, so that nobody else can have one of them alone. */
   readonly isPath?: boolean | undefined;
   /** What the agent is going to do, for those who wait. */
   readonly reason?: string | undefined;
@@ -25,19 +26,21 @@ interface Wait {
   /** Resolves with the sentence for the agent when the wait ends. */
   readonly over: Promise<string>;
   readonly stop: AbortController;
+  readonly isPath: boolean;
   readonly begunMs: number;
   place: Place | undefined;
 }
 
 interface Held {
   readonly lock: Lock;
+  readonly isPath: boolean;
   readonly grantedMs: number;
   /** The agent knows of it. */
   isTold: boolean;
 }
 
 export interface AgentLocksOptions {
-  readonly rowlock: Pick<RowlockClient, "acquire" | "getLock">;
+  readonly rowlock: Pick<RowlockClient, "acquire" | "getLock" | "explainWait">;
   /** Who holds the locks, for people. */
   readonly owner: () => string;
 }
@@ -50,9 +53,13 @@ export class AgentLocks {
   readonly #forgotten = new Map<string, NodeJS.Timeout>();
   /** Names of locks that were lost, and not told yet. */
   readonly #lost = new Set<string>();
+  readonly #folders: AgentFolders;
 
   constructor(options: AgentLocksOptions) {
     this.#options = options;
+    this.#folders = new AgentFolders((folder, signal) =>
+      options.rowlock.acquire(folder, { owner: options.owner(), mode: "shared", signal }),
+    );
   }
 
   /** Takes the lock, or waits for it for some time, or goes on to wait. */
@@ -64,6 +71,8 @@ export class AgentLocks {
     const held = this.#held.get(name);
     if (held)
       return `You hold "${name}", with the fencing token ${held.lock.token}. Release it when you are done.`;
+    const own = isPath ? this.#ownWork(name) : null;
+    if (own !== null) return own;
     const wait = this.#waits.get(name) ?? this.#begin(wanted);
     const answer = await Promise.race([wait.over, later(Math.min(waitMs, CALL_MS_MAX))]);
     if (answer !== undefined) {
@@ -76,9 +85,9 @@ export class AgentLocks {
     return [
       `Not yet: ${placeWords(wait)}, for "${name}".`,
       await whoWords(this.#options.rowlock, name, isPath),
-      `Your place is kept for ${kept}, and the lock, too, if it becomes yours meanwhile: call acquire again with the same name to go ` +
-        "on waiting, do other work meanwhile, or call release to give the place up. Do not touch what the lock protects before " +
-        "you hold it.",
+      `Your place is kept for ${kept} from now, and the lock, too, if it becomes yours meanwhile, which your next answer will say. Call ` +
+        "acquire again with the same name to go on waiting, or do work that needs no other lock; before other work, call release to " +
+        "give the place up. Do not touch what the lock protects before you hold it.",
     ].join("\n");
   }
 
@@ -93,6 +102,7 @@ export class AgentLocks {
     if (!held) return left ?? `You neither hold "${name}" nor wait for it: there is nothing to do.`;
     this.#held.delete(name);
     await held.lock.release();
+    if (held.isPath) await this.#folders.give(name);
     return `Released "${name}".`;
   }
 
@@ -105,8 +115,14 @@ export class AgentLocks {
     return [...held, ...waits].join("\n") || "You hold nothing, and wait for nothing.";
   }
 
-  holds(name: string): boolean {
-    return this.#held.has(name);
+  /** Why it does not have a lock. */
+  async why(name: string, isPath: boolean): Promise<string> {
+    if (this.#held.has(name)) return `You hold "${name}" yourself; it is renewed until you release it.`;
+    const wait = this.#waits.get(name);
+    const next = wait
+      ? `You wait for it: ${placeWords(wait)}. Call acquire again to go on waiting.`
+      : "To get it, call acquire, which waits its turn.";
+    return await whyWords(this.#options.rowlock, name, isPath, next);
   }
 
   /** What it must know before anything else; empty: nothing. Told once. */
@@ -122,11 +138,12 @@ export class AgentLocks {
           ];
     for (const [name, held] of this.#held) {
       if (held.isTold) continue;
+      const { token } = held.lock;
       held.isTold = true;
       this.#remember(name);
       const ago = timeWords(performance.now() - held.grantedMs);
       news.push(
-        `Your wait for "${name}" is over: you have held it for ${ago}. Do the work there, and release it.\n`,
+        `Your wait for "${name}" is over: you have held it for ${ago}, with the fencing token ${token}. Do the work there, and release it.\n`,
       );
     }
     return news.join("");
@@ -138,6 +155,19 @@ export class AgentLocks {
     const held = [...this.#held.values()];
     this.#held.clear();
     await Promise.allSettled(held.map(({ lock }) => lock.release()));
+    await this.#folders.end();
+  }
+
+  /** Why the agent would wait for itself; null: it would not. */
+  #ownWork(path: string): string | null {
+    for (const [name, { isPath }] of [...this.#held, ...this.#waits]) {
+      if (!isPath) continue;
+      if (isBelow(path, name) && this.#held.has(name))
+        return `You hold "${name}", which "${path}" is a part of: go on, and release "${name}" when you are done.`;
+      if (isBelow(path, name) || isBelow(name, path))
+        return `You have to do with "${name}" already, and would wait for yourself: release "${name}" first.`;
+    }
+    return null;
   }
 
   /** The agent has come back. */
@@ -158,32 +188,51 @@ export class AgentLocks {
       ...(kind !== undefined && { mode: kind }),
       ...(permits !== undefined && { permits }),
       ...(reason !== undefined && { labels: { reason } }),
-      ...(isPath && { also: foldersAbove(name) }),
     };
-    const over = this.#options.rowlock.acquire(name, options).then(
-      ({ lock, refusal }) => (lock ? this.#granted(lock) : refusedWords(name, refusal)),
+    const over = this.#take(name, isPath, options, stop.signal).then(
+      ({ lock, refusal }) => (lock ? this.#granted(lock, isPath) : refusedWords(name, refusal)),
       (error: unknown) => {
         if (stop.signal.aborted) return `You do not wait for "${name}" any more.`;
         throw error;
       },
     );
-    const wait: Wait = { over, stop, begunMs: performance.now(), place: undefined };
+    const wait: Wait = { over, stop, isPath, begunMs: performance.now(), place: undefined };
     this.#waits.set(name, wait);
     const left = () => void this.#waits.delete(name);
     over.then(left, left);
     return wait;
   }
 
-  #granted(lock: Lock): string {
+  /** Of a path, the folders above it first. */
+  async #take(name: string, isPath: boolean, options: LockOptions, stopped: AbortSignal) {
+    if (!isPath) return await this.#options.rowlock.acquire(name, options);
+    const refusal = await this.#folders.take(name, stopped);
+    if (refusal) return { refusal };
+    try {
+      const taken = await this.#options.rowlock.acquire(name, options);
+      if (!taken.lock) await this.#folders.give(name);
+      return taken;
+    } catch (error) {
+      await this.#folders.give(name);
+      throw error;
+    }
+  }
+
+  #granted(lock: Lock, isPath: boolean): string {
     const { name, token, signal } = lock;
-    this.#held.set(name, { lock, grantedMs: performance.now(), isTold: false });
-    signal.addEventListener("abort", () => {
+    this.#held.set(name, { lock, isPath, grantedMs: performance.now(), isTold: false });
+    const lost = () => {
       if (this.#held.get(name)?.lock !== lock) return;
       this.#held.delete(name);
       this.#lost.add(name);
-    });
+      // It may be a folder above it that is lost.
+      lock.release().catch(() => {});
+      if (isPath) void this.#folders.give(name);
+    };
+    signal.addEventListener("abort", lost);
+    if (isPath) this.#folders.onLost(name, lost);
     return (
-      `You hold "${name}" now, with the fencing token ${token}. It stays yours for as long as this tool runs. Do the work, and call ` +
+      `You hold "${name}" now, with the fencing token ${token}. It is renewed, and stays yours for as long as this tool runs. Do the work, and call ` +
       "release with this name as soon as you are done, also after a failure."
     );
   }

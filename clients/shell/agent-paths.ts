@@ -1,11 +1,16 @@
-// Paths as locks: who takes one takes the folders above it, too, as a reader, so that no other claim can have one of them alone.
+// Paths as locks: who takes one reads the folders above it, so that nobody else can have one of them alone.
 
-import { FURTHER_LOCKS_MAX } from "../../server/core/bounds.ts";
+/** Each costs an agent a lease. */
+export const FOLDERS_MAX = 15;
 
-/** Of `a/b/c`: `a` and `a/b`, for reading. */
-export function foldersAbove(path: string): { readonly name: string; readonly mode: "shared" }[] {
+/** Of `a/b/c`: `a` and `a/b`. */
+export function foldersAbove(path: string): string[] {
   const parts = path.split("/");
-  return parts.slice(1).map((_, at) => ({ name: parts.slice(0, at + 1).join("/"), mode: "shared" }));
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
+}
+
+export function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}/`);
 }
 
 /** All must write a path alike, or it is another lock. Null: it is written so. */
@@ -13,7 +18,7 @@ export function pathFault(path: string): string | null {
   const parts = path.split("/");
   if (parts.some((part) => ["", ".", ".."].includes(part)))
     return `Write the path as all do, without a slash at either end and without . and ..: not "${path}".`;
-  if (parts.length > FURTHER_LOCKS_MAX + 1)
-    return `"${path}" has more than ${FURTHER_LOCKS_MAX} folders above it: acquire one of these folders instead.`;
+  if (parts.length > FOLDERS_MAX + 1)
+    return `"${path}" has more than ${FOLDERS_MAX} folders above it: acquire one of these folders instead.`;
   return null;
 }

@@ -6,7 +6,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { RowlockError } from "../typescript/src/index.ts";
-import { listWords, whoWords, whyWords } from "./agent-answers.ts";
+import { listWords, whoWords } from "./agent-answers.ts";
 import { AgentLocks, CALL_MS_MAX, type Wanted } from "./agent-locks.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
@@ -122,10 +122,7 @@ export const mcp: Declare = (command, context) =>
         "why",
         "Why a request for a lock would wait now, and about how long: a holder, a limit, a rate, a pause.",
         SEEN,
-        ({ name: lock, path = false }) =>
-          locks.holds(lock)
-            ? `You hold "${lock}" yourself; it is renewed until you release it.`
-            : whyWords(rowlock, lock, path),
+        ({ name: lock, path = false }) => locks.why(lock, path),
       );
       tool(
         "list",

@@ -41,11 +41,14 @@ export async function drawDashboard(
 ): Promise<string> {
   const parts: string[] = [];
   let height = 0;
+  let top: number | null = null;
   let isShown = false;
   for (const panel of panels) {
     if (panel.type === "row") isShown = ROWS_SHOWN.includes(panel.title);
     if (!isShown) continue;
-    const { x, y, w, h } = panel.gridPos;
+    const { x, w, h } = panel.gridPos;
+    top ??= panel.gridPos.y;
+    const y = panel.gridPos.y - top;
     height = Math.max(height, (y + h) * CELL.height);
     const box = { width: w * CELL.width - GAP, height: h * CELL.height - GAP };
     const at = `<g transform="translate(${x * CELL.width + GAP},${y * CELL.height + GAP})">`;
@@ -84,9 +87,11 @@ async function drawPanel(
   return paper + heading(15) + content;
 }
 
-/** The query as Grafana sends it when all jobs and classes are chosen. */
+/** The query as Grafana sends it, of all servers that Prometheus scrapes and all classes. */
 function inForce(expr: string): string {
-  return expr.replaceAll("$__rate_interval", `${RATE_INTERVAL_S}s`).replace(/\$(job|class)\b/g, ".*");
+  return expr
+    .replaceAll("$__rate_interval", `${RATE_INTERVAL_S}s`)
+    .replace(/\$(job|installation|class)\b/g, ".*");
 }
 
 function nameOf(format: string, { labels }: RangeSeries): string {

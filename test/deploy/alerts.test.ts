@@ -34,6 +34,8 @@ const PACE_MS = 50;
 const EXPIRING = 60;
 /** Longer than the offset of RowlockSlow at this speed. */
 const USUAL_MS = 8_000;
+/** Longer than a tenth of the time that RowlockDatabaseServerUnusable takes at this speed. */
+const BOTH_USABLE_MS = 5_000;
 const POLL_MS = 200;
 /** Well below the time after which a silent session ends. */
 const KEEP_ALIVE_MS = 200;
@@ -118,6 +120,30 @@ async function certificateAlerts(url: string): Promise<string[]> {
   return ["RowlockCertificateExpires", "RowlockFilesUnusable"];
 }
 
+/** Makes the alert about one of several database servers fire, at a server and a Prometheus of their own; returns its name. */
+async function databaseServerAlert(url: string): Promise<string> {
+  const { host, hostname, port } = new URL(url);
+  const proxy = await startDroppingProxy(hostname, Number(port));
+  // Two ways to one database server are like two nodes of a cluster.
+  const several = url.replace(host, `${host},${hostname}:${proxy.port}`);
+  const server = await screenOf(stage.rowlock(serveArgs(several)));
+  const prometheus = await startPrometheus([server.metricsUrl.replace("http://", "")], 60, 250);
+  try {
+    // Prometheus records that both can be used.
+    await sleep(BOTH_USABLE_MS);
+    proxy.leave();
+    await fires(prometheus, "RowlockDatabaseServerUnusable");
+    await proxy.comeBack();
+    await isOver(prometheus, "RowlockDatabaseServerUnusable");
+  } finally {
+    await prometheus.stop();
+    server.process.kill("SIGTERM");
+    await server.process.exited;
+    await proxy.close();
+  }
+  return "RowlockDatabaseServerUnusable";
+}
+
 const metricsOf = (servers: readonly ServingServer[]) =>
   servers.map(({ metricsUrl }) => metricsUrl.replace("http://", ""));
 
@@ -170,6 +196,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       };
 
       for (const name of await certificateAlerts(url)) firedFrom.add(name);
+      firedFrom.add(await databaseServerAlert(url));
 
       const { client } = first;
       for (let index = 0; index < EXPIRING; index++)

@@ -413,8 +413,9 @@ describe.runIf(PYTHON)("the chart", () => {
       JSON.parse(read("grafana/dashboards/rowlock.json")),
     );
     const [endpoint] = only(of("everything"), "ServiceMonitor").spec.endpoints;
-    const [{ targetLabel, replacement }] = endpoint.relabelings;
+    const [{ targetLabel, replacement }, installation] = endpoint.relabelings;
     expect(targetLabel).toBe("job");
+    expect(installation).toEqual({ targetLabel: "installation", replacement: "prod/locks-rowlock" });
     expect(JSON.stringify(rules)).toContain(`up{job=\\"${replacement}\\"}`);
   });
 

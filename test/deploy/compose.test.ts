@@ -113,6 +113,17 @@ describe("deploy", () => {
     for (const file of rule_files) expect(mounted).toContain(`/etc/prometheus/${file}`);
   });
 
+  it("has an example of static targets, with the rules and the job of the other one", () => {
+    const [usual, fixed] = ["prometheus.yml", "prometheus.static.yml"].map((file) =>
+      parse(read(`deploy/${file}`)),
+    );
+    expect(fixed.rule_files).toEqual(usual.rule_files);
+    const [job] = fixed.scrape_configs;
+    expect(job.job_name).toBe(usual.scrape_configs[0].job_name);
+    const installations = job.static_configs.map(({ labels }: { labels: object }) => labels);
+    expect(installations).toEqual([{ installation: "production" }, { installation: "test" }]);
+  });
+
   it("has dashboards that name the provisioned data source and no other", () => {
     const { datasources } = parse(read("deploy/grafana/provisioning/datasources/prometheus.yml")) as {
       datasources: readonly { uid: string }[];

@@ -1,4 +1,4 @@
-// The Grafana dashboard and the alerts use only metrics and labels that a server has, and show all of them.
+// The Grafana dashboard and the alerts use only metrics and labels that a server or its scrape has, and show all of them.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -8,15 +8,31 @@ import { poolName } from "../../server/core/pools.ts";
 import { Metrics, type StoreSource } from "../../server/metrics/metrics.ts";
 import { ACQUIRE, CLAIM, FREE_LOCK } from "../support/claims.ts";
 
+interface Link {
+  readonly title: string;
+  readonly url: string;
+}
+
 interface Panel {
+  readonly title: string;
   readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
+  readonly links?: readonly Link[];
+  readonly fieldConfig?: {
+    readonly overrides: readonly {
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[];
+    }[];
+  };
 }
 
 const file = new URL("../../deploy/grafana/dashboards/rowlock.json", import.meta.url);
 const dashboard = JSON.parse(readFileSync(file, "utf8")) as {
+  readonly links: readonly Link[];
   readonly panels: readonly Panel[];
+  readonly annotations: {
+    readonly list: readonly { readonly name: string; readonly target: { readonly expr: string } }[];
+  };
   readonly templating: {
-    readonly list: readonly { readonly name: string; readonly query: { readonly query: string } }[];
+    readonly list: readonly { readonly name: string; readonly query: string | { readonly query: string } }[];
   };
 };
 interface Alert {
@@ -34,7 +50,9 @@ const alerts = groups.flatMap(({ rules }) => rules);
 
 const shownExpressions = [
   ...dashboard.panels.flatMap((panel) => panel.targets ?? []).map((target) => target.expr),
-  ...dashboard.templating.list.map((variable) => variable.query.query),
+  ...dashboard.annotations.list.map(({ target }) => target.expr),
+  // The address of the page is a text.
+  ...dashboard.templating.list.flatMap(({ query }) => (typeof query === "string" ? [] : query.query)),
 ];
 const expressions = [...shownExpressions, ...alerts.map(({ expr }) => expr)];
 const namesIn = (texts: readonly string[]) =>
@@ -142,7 +160,8 @@ describe("the dashboard and the alerts", () => {
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = "class outcome mode reason queued cause statement event change method code verb loop";
-    const more = "target le instance job direction file bound kind check value what address pool";
+    const more =
+      "target le instance job installation direction file bound kind check value what address pool";
     for (const label of labels) expect(`${ours} ${more}`.split(" ")).toContain(label);
   });
 });
@@ -193,12 +212,18 @@ describe("the runbook", () => {
 });
 
 describe("the dashboard", () => {
-  test("has a variable for the name of the scrape job, which each of its queries selects by", () => {
-    expect(dashboard.templating.list.map(({ name }) => name)).toEqual(["job", "class"]);
+  test("has variables for the scrape job and the installation, which each of its queries selects by", () => {
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual([
+      "job",
+      "installation",
+      "class",
+      "page",
+    ]);
     const asked = shownExpressions.filter((expr) => !expr.startsWith("label_values(rowlock_build_info"));
     for (const expr of asked) {
       const metrics = expr.match(/\b(?:(?:rowlock|process|nodejs)_[a-z0-9_]+|up\b)\{?/g) ?? [];
-      expect(expr.split('{job=~"$job"').length - 1, expr).toBe(metrics.length);
+      const selected = expr.split('{job=~"$job",installation=~"$installation"');
+      expect(selected.length - 1, expr).toBe(metrics.length);
     }
   });
 
@@ -220,6 +245,46 @@ describe("the dashboard", () => {
         );
         expect(shown, expr).not.toEqual([]);
       }
+    }
+  });
+
+  test("begins with who waits too long", () => {
+    const [row, ...panels] = dashboard.panels;
+    expect(row?.title).toBe("Does anybody wait too long?");
+    expect(panels.slice(0, 4).map(({ title }) => title)).toEqual([
+      "Wait until the grant, p95, last 5 minutes",
+      "Requests that had to wait, last 5 minutes",
+      "Who waits longest, and since when",
+      "Pools where somebody waits",
+    ]);
+  });
+
+  test("marks changes of limits, fail-overs and moves in all panels", () => {
+    const marked = dashboard.annotations.list.map(({ target }) => [...new Set(namesIn([target.expr]))]);
+    expect(marked).toEqual([
+      ["rowlock_limit_changes_total"],
+      ["rowlock_fail_overs_total"],
+      ["rowlock_database_moves_total"],
+    ]);
+  });
+
+  test("leads to views that the page has", () => {
+    const overrides = dashboard.panels.flatMap(({ fieldConfig }) => fieldConfig?.overrides ?? []);
+    const cells = overrides
+      .flatMap(({ properties }) => properties)
+      .flatMap(({ id, value }) => (id === "links" ? (value as Link[]) : []));
+    // The hash of a cell is a label that its query makes.
+    const made = shownExpressions.flatMap((expr) =>
+      [...expr.matchAll(/"hash", "([^"]*)"/g)].map(([, hash]) => `\${page:raw}/#/${hash}`),
+    );
+    for (const { url } of cells) expect(url).toBe(`\${page:raw}/#/\${__data.fields.hash:raw}`);
+    const links = [...dashboard.links, ...dashboard.panels.flatMap((panel) => panel.links ?? [])];
+    const route = readFileSync(new URL("../../clients/page/src/route.ts", import.meta.url), "utf8");
+    const [, views = ""] = /VIEWS: readonly View\[\] = \[(.*)\]/.exec(route) ?? [];
+    expect(cells.length).toBeGreaterThan(0);
+    for (const url of [...links.map((link) => link.url), ...made]) {
+      const [, view] = /^\$\{page:raw\}\/#\/(\w+)(?:\?prefix=\$1)?$/.exec(url) ?? [];
+      expect(views, url).toContain(`"${view}"`);
     }
   });
 

@@ -14,6 +14,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for: string;
+  readonly annotations: { readonly description: string };
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -59,7 +60,8 @@ function quicker(divisor: number): Rule[] {
     ...rule,
     for: scaled(rule.for),
     expr: rule.expr
-      .replace(/\[\d+[smhd]\]/g, (window) => scaled(window, WINDOW_MS_MIN))
+      .replace(/\[\d+[smhd](?=[:\]])/g, (window) => scaled(window, WINDOW_MS_MIN))
+      .replace(/:\d+[smhd]\]/g, (step) => scaled(step))
       .replace(/offset \d+[smhd]/g, (offset) => scaled(offset))
       .replace(
         /(rowlock_(?:oldest_waiter_age|history_overdue)_seconds\) > )(\d+)/,

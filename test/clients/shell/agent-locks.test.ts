@@ -1,8 +1,8 @@
 // A wait that an agent forgets.
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AgentLocks, FORGOTTEN_AFTER_MS } from "../../../clients/shell/agent-locks.ts";
-import { foldersAbove } from "../../../clients/shell/agent-paths.ts";
+import { foldersAbove, isBelow } from "../../../clients/shell/agent-paths.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -58,7 +58,7 @@ test("that ends between two calls is told with the next answer, and the lock is 
   grant();
   await vi.advanceTimersByTimeAsync(4_000);
   expect(locks.news()).toBe(
-    'Your wait for "a" is over: you have held it for 4 s. Do the work there, and release it.\n',
+    'Your wait for "a" is over: you have held it for 4 s, with the fencing token 7. Do the work there, and release it.\n',
   );
   expect(await locks.acquire({ name: "a" }, 0)).toBe(
     'You hold "a", with the fencing token 7. Release it when you are done.',
@@ -85,10 +85,65 @@ test("that is given up just when it ends well gives the lock back", async () => 
   expect(release).toHaveBeenCalledOnce();
 });
 
-test("the folders above a path are taken for reading", () => {
-  expect(foldersAbove("a/b/c")).toEqual([
-    { name: "a", mode: "shared" },
-    { name: "a/b", mode: "shared" },
-  ]);
-  expect(foldersAbove("a")).toEqual([]);
+test("the folders above a path are those that are not itself", () => {
+  expect([foldersAbove("a/b/c"), foldersAbove("a")]).toEqual([["a", "a/b"], []]);
+  expect([isBelow("a/b", "a"), isBelow("ab", "a"), isBelow("a", "a")]).toEqual([true, false, false]);
+});
+
+describe("folders", () => {
+  /** Grants all, and notes what is held. */
+  function folders() {
+    const held = new Map<string, AbortController>();
+    const acquire = async (name: string, { mode = "permit" }: { mode?: string }) => {
+      const key = `${mode} ${name}`;
+      expect(held.has(key)).toBe(false);
+      const lost = new AbortController();
+      held.set(key, lost);
+      const release = async () => void held.delete(key);
+      return { lock: { name, token: 1n, signal: lost.signal, release } };
+    };
+    return { held, locks: new AgentLocks({ rowlock: { acquire } as never, owner: () => "anna" }) };
+  }
+  const path = (name: string) => ({ name, isPath: true });
+
+  test("are read once for all paths below them, until the last one is released", async () => {
+    const { held, locks } = folders();
+    for (const name of ["a/b/c", "a/b/d"]) await locks.acquire(path(name), 0);
+    const read = ["shared a", "shared a/b"];
+    expect([...held.keys()]).toEqual([...read, "exclusive a/b/c", "exclusive a/b/d"]);
+    await locks.release("a/b/c");
+    expect([...held.keys()]).toEqual([...read, "exclusive a/b/d"]);
+    await locks.release("a/b/d");
+    expect([...held.keys()]).toEqual([]);
+  });
+
+  test("that are lost take the paths below them with them", async () => {
+    const { held, locks } = folders();
+    for (const name of ["a/b/c", "d/e"]) await locks.acquire(path(name), 0);
+    const lost = held.get("shared a");
+    held.delete("shared a");
+    lost?.abort();
+    expect(locks.news()).toMatch(/^You have lost "a\/b\/c", and/);
+    await vi.advanceTimersByTimeAsync(0);
+    expect([...held.keys()]).toEqual(["shared d", "exclusive d/e"]);
+    expect(await locks.acquire(path("a/b/c"), 0)).toMatch(/^You hold/);
+  });
+
+  test("are never waited for behind the agent's own work", async () => {
+    const { locks } = folders();
+    await locks.acquire(path("a/b"), 0);
+    expect(await locks.acquire(path("a/b/c"), 0)).toMatch(/^You hold "a\/b", which "a\/b\/c" is a part of/);
+    expect(await locks.acquire(path("a"), 0)).toMatch(
+      /^You have to do with "a\/b" already, .*: release "a\/b" first/,
+    );
+    await locks.release("a/b");
+    expect(await locks.acquire(path("a"), 0)).toMatch(/^You hold "a" now/);
+  });
+
+  test("are given back when the agent ends", async () => {
+    const { held, locks } = folders();
+    await locks.acquire(path("a/b"), 0);
+    await locks.end();
+    expect([...held.keys()]).toEqual([]);
+  });
 });
