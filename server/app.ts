@@ -102,6 +102,7 @@ async function startParts(
   const metrics = new Metrics({
     classes: config.metricsClasses,
     label: config.metricsLabel,
+    jobs: config.metricsJobs,
     nodeMetrics: true,
   });
   const outage = new OutageLog(log);

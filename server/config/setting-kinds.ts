@@ -178,6 +178,29 @@ export function namePatterns(
   };
 }
 
+/** A job, and how old its last success may be. */
+export interface WatchedJob {
+  readonly name: string;
+  readonly okWithinMs: number;
+}
+
+/** Names of locks, each with a duration: `cron/nightly=26h`. */
+export function nameTimes(namesMax: number, bytesMax: number, longest: string): Kind<readonly WatchedJob[]> {
+  const { read } = patternTimes(namesMax, bytesMax, longest);
+  return {
+    placeholder: "<names>",
+    bound: `at most ${namesMax}, each with a duration up to ${longest}`,
+    read(text) {
+      const times = read(text);
+      if (times instanceof Refusal) return times;
+      const pattern = times.find((time) => time.pattern.endsWith("*"))?.pattern;
+      if (pattern !== undefined)
+        return new Refusal(`"${shortened(pattern)}" is a pattern: name each lock, as cron/nightly=26h`);
+      return times.map((time) => ({ name: time.pattern, okWithinMs: time.keptForUs / 1_000 }));
+    },
+  };
+}
+
 /** What is between commas. */
 export function partsOf(text: string): string[] {
   const parts = text.split(",").map((part) => part.trim());

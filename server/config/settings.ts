@@ -15,6 +15,7 @@ import {
   labelKey,
   listOf,
   namePatterns,
+  nameTimes,
   oneOf,
   or,
   patternTimes,
@@ -28,6 +29,7 @@ export const CONFIG_NAME = "ROWLOCK_CONFIG";
 export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
+const METRICS_JOBS_MAX = 50;
 const HISTORY_CLASSES_MAX = 50;
 const NETWORKS_MAX = 100;
 const ORIGINS_MAX = 20;
@@ -392,6 +394,12 @@ export const SETTINGS = {
     about:
       "Names and patterns such as etl/*,web/* that metrics are kept apart by; the longest match counts, all other " +
       `names are \`${CLASS_OTHER}\`.`,
+  },
+  metricsJobs: {
+    kind: nameTimes(METRICS_JOBS_MAX, NAME_BYTES_MAX, "3650d"),
+    about:
+      "Locks whose runs metrics and alerts watch, and how old the last success may be, such as cron/nightly=26h,etl/load=2h. Each " +
+      "needs a record.",
   },
   metricsLabel: {
     kind: labelKey(LABEL_KEY_BYTES_MAX),

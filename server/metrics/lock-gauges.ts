@@ -3,6 +3,7 @@
 // last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
 // replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
+import type { WatchedJob } from "../config/setting-kinds.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
 import { type Counters, isOwnName, totalHeld, waiterCount } from "../core/lock.ts";
 import { poolPrefix } from "../core/pools.ts";
@@ -69,7 +70,7 @@ const SHOWN_MS_MAX = 60_000;
 /** How long a scrape waits for a count: below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
-type Reads = "busyLocks" | "furtherClaims" | "limitRules" | "views" | "replicas" | "historyStats";
+type Reads = "busyLocks" | "furtherClaims" | "find" | "limitRules" | "views" | "replicas" | "historyStats";
 export type LockSource = Pick<Store, Reads>;
 
 interface ClassState {
@@ -80,11 +81,26 @@ interface ClassState {
   oldestSinceUs: number | null;
 }
 
+/** By a job's record. */
+interface JobRuns extends WatchedJob {
+  readonly lastSuccessUs: number;
+  readonly failures: number;
+}
+
+/** What is counted beside classes of locks. */
+export interface Counted {
+  /** The key of the label of claims by which they are counted; null: none. */
+  readonly label: string | null;
+  /** Locks whose runs are shown. */
+  readonly jobs: readonly WatchedJob[];
+}
+
 interface Seen {
   readonly states: readonly ClassState[];
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
   readonly pools: readonly PoolCount[];
+  readonly jobs: readonly JobRuns[];
   readonly history: HistoryStats;
 }
 
@@ -93,18 +109,19 @@ export class LockGauges {
   readonly #classes: LockClasses;
   readonly #source: LockSource;
   readonly #label: string | null;
+  readonly #jobs: readonly WatchedJob[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** A count that did not end in time. No second one begins beside it. */
   #asked: Promise<Seen> | undefined;
   #shownMs = Number.NEGATIVE_INFINITY;
 
-  /** `label`: the key of the label of claims by which they are also counted; null: none. */
-  constructor(series: AllSeries, classes: LockClasses, source: LockSource, label: string | null) {
+  constructor(series: AllSeries, classes: LockClasses, source: LockSource, { label, jobs }: Counted) {
     this.#series = series;
     this.#classes = classes;
     this.#source = source;
     this.#label = label;
+    this.#jobs = jobs;
     this.#show(null);
   }
 
@@ -175,7 +192,18 @@ export class LockGauges {
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
     const alive = replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length;
     const history = await this.#source.historyStats();
-    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], pools, history };
+    const jobs = this.#jobs.length === 0 ? [] : await this.#jobRuns();
+    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], pools, jobs, history };
+  }
+
+  async #jobRuns(): Promise<JobRuns[]> {
+    const ids = await this.#source.find(this.#jobs.map(({ name }) => name));
+    const views = await this.#source.views([...ids.values()], 0);
+    const records = new Map(views.map(({ lock }) => [lock.name, lock.record]));
+    return this.#jobs.map((job) => {
+      const record = records.get(job.name);
+      return { ...job, lastSuccessUs: record?.lastSuccess?.endedAtUs ?? 0, failures: record?.failures ?? 0 };
+    });
   }
 
   /** The pools with most claims, then idle ones: a pool has its gauges also while nobody uses it. */
@@ -223,6 +251,11 @@ export class LockGauges {
     series.poolLimit.replace(byPool(({ limit }) => limit));
     series.poolHeldPermits.replace(byPool(({ heldPermits }) => heldPermits));
     series.poolWaiting.replace(byPool(({ waiting }) => waiting));
+    const byJob = (show: (job: JobRuns) => number) =>
+      (seen?.jobs ?? []).map((job) => ({ labels: { job_name: job.name }, value: show(job) }));
+    series.jobLastSuccess.replace(byJob(({ lastSuccessUs }) => lastSuccessUs / 1e6));
+    series.jobOkWithin.replace(byJob(({ okWithinMs }) => okWithinMs / 1_000));
+    series.jobFailures.replace(byJob(({ failures }) => failures));
     const history = (show: (stats: HistoryStats) => number) =>
       seen ? [{ labels: {}, value: show(seen.history) }] : [];
     series.historyRows.replace(history(({ rows }) => rows));

@@ -4,6 +4,7 @@
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
+import type { WatchedJob } from "../config/setting-kinds.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
@@ -17,6 +18,8 @@ export interface MetricsOptions {
   readonly classes: readonly string[];
   /** The key of the label of claims by which live claims are counted; null or unset: none. */
   readonly label?: string | null;
+  /** Locks whose runs are shown. Unset: none. */
+  readonly jobs?: readonly WatchedJob[];
   readonly nodeMetrics: boolean;
 }
 
@@ -42,6 +45,7 @@ export class Metrics {
   readonly #nodeRegistry = new Registry();
   readonly #classes: LockClasses;
   readonly #label: string | null;
+  readonly #jobs: readonly WatchedJob[];
   readonly #series: AllSeries;
   readonly #gauges: (() => void | Promise<void>)[] = [];
   readonly #bounds: BoundSource[] = [];
@@ -49,6 +53,7 @@ export class Metrics {
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
     this.#label = options.label ?? null;
+    this.#jobs = options.jobs ?? [];
     this.#openRegistry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     this.#series = liveSeries(METRICS, [this.#registry, this.#openRegistry], this.#classes);
     this.#gauges.push(() => this.#setBounds());
@@ -61,7 +66,10 @@ export class Metrics {
   /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
     this.#series.buildInfo.set(1, { version, node, database });
-    const locks = new LockGauges(this.#series, this.#classes, source, this.#label);
+    const locks = new LockGauges(this.#series, this.#classes, source, {
+      label: this.#label,
+      jobs: this.#jobs,
+    });
     this.#gauges.push(() => locks.refresh());
     this.observeBounds(() => source.bounds());
     this.#gauges.push(() => {

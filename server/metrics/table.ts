@@ -325,6 +325,22 @@ export const METRICS = {
     "Claims that have their own lock and wait at the pool, in the same way. The same at every replica.",
     ["pool"],
   ),
+  jobLastSuccess: gauge(
+    "rowlock_job_last_success_timestamp_seconds",
+    "When the last run of a lock of ROWLOCK_METRICS_JOBS ended that was released and had not failed, by its record; 0: none is known. " +
+      "The same at every replica.",
+    ["job_name"],
+  ),
+  jobOkWithin: gauge(
+    "rowlock_job_ok_within_seconds",
+    "How old the last success of such a lock may be, as ROWLOCK_METRICS_JOBS says.",
+    ["job_name"],
+  ),
+  jobFailures: gauge(
+    "rowlock_job_failures",
+    "How many runs of such a lock in a row, up to the last one, have failed or were lost. The same at every replica.",
+    ["job_name"],
+  ),
   historyRows: gauge(
     "rowlock_history_rows",
     "Ended claims that are kept, about: the database's own estimate. The same at every replica.",

@@ -131,5 +131,5 @@ export class Activity {
 
 /** Whether the lease ended as its holder wanted. */
 function isByHolder({ endReason }: Pick<Claim, "endReason">): boolean {
-  return endReason === "released" || endReason === "spent";
+  return endReason === "released" || endReason === "failed" || endReason === "spent";
 }

@@ -225,6 +225,9 @@ describe("values", () => {
     ["ROWLOCK_HISTORY_ROWS_MAX", "999"],
     ["ROWLOCK_CHANGES_RETENTION", "59m"],
     ["ROWLOCK_METRICS_LABEL", "x".repeat(64)],
+    ["ROWLOCK_METRICS_JOBS", "cron/nightly"],
+    ["ROWLOCK_METRICS_JOBS", "cron/*=26h"],
+    ["ROWLOCK_METRICS_JOBS", Array.from({ length: 51 }, (_, i) => `c${i}=1h`).join(",")],
   ])("refuses %s=%s", (name, text) => {
     expect(faultsOf({ env: { [name]: text } })).toHaveLength(1);
   });

@@ -59,7 +59,12 @@ const namesIn = (texts: readonly string[]) =>
   texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
 
 function newMetrics(): Metrics {
-  const metrics = new Metrics({ classes: [], label: "team", nodeMetrics: true });
+  const metrics = new Metrics({
+    classes: [],
+    label: "team",
+    jobs: [{ name: "cron/nightly", okWithinMs: 1 }],
+    nodeMetrics: true,
+  });
   const bounds = () =>
     (["room", "turns", "client"] as const).flatMap((kind) =>
       ["lanes", "commands_queued", "server_sessions", "watches"].map((bound) => ({
@@ -80,6 +85,7 @@ function newMetrics(): Metrics {
       see([{ lock: pool, firstHolderLabels: null, oldestWaiterSinceUs: null }]),
     furtherClaims,
     limitRules: async () => [],
+    find: async () => new Map(),
     views: async () => [],
     replicas,
     bounds,
@@ -161,7 +167,7 @@ describe("the dashboard and the alerts", () => {
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = "class outcome mode reason queued cause statement event change method code verb loop";
     const more =
-      "target le instance job installation direction file bound kind check value what address pool";
+      "target le instance job installation job_name direction file bound kind check value what address pool";
     for (const label of labels) expect(`${ours} ${more}`.split(" ")).toContain(label);
   });
 });

@@ -99,6 +99,57 @@ describe.skipIf(!hasPromtool)(`RowlockDatabaseServerUnusable${NEEDS_PROMTOOL}`, 
   });
 });
 
+describe.skipIf(!hasPromtool)(`the alerts of jobs${NEEDS_PROMTOOL}`, () => {
+  const labels = '{job="rowlock",installation="a",job_name="cron/nightly",instance="rowlock-1"}';
+  const summary = (alert: string, value: string) =>
+    rules()
+      .find((rule) => rule.alert === alert)
+      ?.annotations.summary.replace("{{ $labels.job_name }}", "cron/nightly")
+      .replace("{{ $value }}", value);
+  const fires = (
+    alertname: string,
+    severity: string,
+    value: string,
+    series: readonly Series[],
+    at: Readonly<Record<string, boolean>>,
+  ) => {
+    const annotations = {
+      runbook: `docs/operations.md#${alertname.toLowerCase()}`,
+      summary: summary(alertname, value),
+      description: rules().find(({ alert }) => alert === alertname)?.annotations.description,
+    };
+    const alert = {
+      exp_labels: { severity, job: "rowlock", installation: "a", job_name: "cron/nightly" },
+      exp_annotations: annotations,
+    };
+    const alert_rule_test = Object.entries(at).map(([eval_time, isFiring]) => ({
+      eval_time,
+      alertname,
+      exp_alerts: isFiring ? [alert] : [],
+    }));
+    expectOf(series, { alert_rule_test });
+  };
+
+  test("one fires when the last success is older than it may be, until there is a new one", () => {
+    // Within an hour; successes at 0 and at 100 minutes.
+    fires(
+      "RowlockJobMissed",
+      "critical",
+      "",
+      [
+        { series: `rowlock_job_last_success_timestamp_seconds${labels}`, values: "0x99 6000x60" },
+        { series: `rowlock_job_ok_within_seconds${labels}`, values: "3600x160" },
+      ],
+      { "59m": false, "63m": true, "99m": true, "101m": false, "150m": false },
+    );
+  });
+
+  test("the other one fires while the last run has failed", () => {
+    const failures = [{ series: `rowlock_job_failures${labels}`, values: "0x9 2x9 0x9" }];
+    fires("RowlockJobFails", "warning", "2", failures, { "5m": false, "12m": true, "25m": false });
+  });
+});
+
 describe.skipIf(!hasPromtool)(`the dashboard's first row${NEEDS_PROMTOOL}`, () => {
   const { panels, annotations } = JSON.parse(
     readFileSync(join(deploy, "grafana/dashboards/rowlock.json"), "utf8"),

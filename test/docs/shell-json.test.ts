@@ -182,7 +182,12 @@ test("of leases", async () => {
 test("of what a lock remembers", async () => {
   const [updated] = await json("update", "task", "--status", "new", "--attempts", "2", "--not-before", "0");
   expect(fields(updated)).toEqual(
-    without([...documented("`update`"), ...documented("`record`")].sort(), "record", "lastRun"),
+    without(
+      [...documented("`update`"), ...documented("`record`")].sort(),
+      "record",
+      "lastRun",
+      "lastSuccess",
+    ),
   );
   const [captured] = await json("capture", "task");
   expect(fields(captured)).toEqual(documented("`acquire`, `capture`"));

@@ -39,6 +39,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
         { labels: { host: "a1" }, state: "waiting" },
       ]),
     limitRules: async () => [],
+    find: async () => new Map(),
     views: async () => [],
     historyStats: async () => ({ rows: 12, overdueUs: 2_500_000 }),
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
@@ -306,6 +307,42 @@ test("rare events are counted from 0, so that the first one is an increase", asy
       'rowlock_connection_events_total{event="destroyed"} 0',
     ]),
   );
+});
+
+test("the runs of jobs are gauges, also of one of which nothing is known", async () => {
+  const jobs = [
+    { name: "cron/nightly", okWithinMs: 93_600_000 },
+    { name: "cron/never", okWithinMs: 60_000 },
+  ];
+  const metrics = new Metrics({ classes: [], nodeMetrics: false, jobs });
+  const run = {
+    owner: "a",
+    fencingToken: 7n,
+    grantedAtUs: 1,
+    endedAtUs: 2_000_000_500_000,
+    end: "released",
+    status: "",
+  } as const;
+  const record = { ...RECORD, lastSuccess: run, failures: 3 };
+  const found = source({
+    find: async (names) => {
+      expect(names).toEqual(["cron/nightly", "cron/never"]);
+      return new Map([["cron/nightly", 5n]]);
+    },
+    views: async (ids) =>
+      ids.length === 0
+        ? []
+        : [{ lock: { ...FREE_LOCK, name: "cron/nightly", record }, holders: [], waiters: [] }],
+  });
+  metrics.observeStore(found, { version: "", node: "", database: "" });
+  expect((await scrape(metrics)).lines.filter((line) => line.startsWith("rowlock_job_"))).toEqual([
+    'rowlock_job_last_success_timestamp_seconds{job_name="cron/nightly"} 2000000.5',
+    'rowlock_job_last_success_timestamp_seconds{job_name="cron/never"} 0',
+    'rowlock_job_ok_within_seconds{job_name="cron/nightly"} 93600',
+    'rowlock_job_ok_within_seconds{job_name="cron/never"} 60',
+    'rowlock_job_failures{job_name="cron/nightly"} 3',
+    'rowlock_job_failures{job_name="cron/never"} 0',
+  ]);
 });
 
 test("readiness is a gauge", async () => {

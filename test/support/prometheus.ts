@@ -14,7 +14,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for: string;
-  readonly annotations: { readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
