@@ -325,8 +325,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives up a place for a release that speaks of a run",
     file: "decide.ts",
-    from: "else if (result) return",
-    to: "else if (!draft) return",
+    from: "else if (result || command.failed) return",
+    to: "else if (command.failed) return",
   },
   {
     fault: "grants to waiters before the lock is due",
@@ -391,14 +391,44 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "sets the interval of a lease that was lost",
     file: "lock.ts",
-    from: "isLost ? lostUntil(terms, endedAtUs) :",
-    to: "isLost ? (lostUntil(terms, endedAtUs) ?? releasedUntil(terms, null, grantedAtUs, endedAtUs)) :",
+    from: "? latest(lostUntil(terms, endedAtUs), backsOffUntilUs)",
+    to: "? (lostUntil(terms, endedAtUs) ?? releasedUntil(terms, null, grantedAtUs, endedAtUs, backsOffUntilUs))",
   },
   {
     fault: "delays the next grant where a lease was released",
     file: "lock.ts",
-    from: "isLost ? lostUntil(terms, endedAtUs) :",
-    to: "terms?.lockDelayUs ? lostUntil(terms, endedAtUs) :",
+    from: "isLost\n      ? latest(lostUntil(terms, endedAtUs), backsOffUntilUs)",
+    to: "terms?.lockDelayUs\n      ? latest(lostUntil(terms, endedAtUs), backsOffUntilUs)",
+  },
+  {
+    fault: "lets a lock rest as long after each failure as after the first",
+    file: "lock.ts",
+    from: "2 ** Math.min(failures - 1, 62)",
+    to: "2 ** 0",
+  },
+  {
+    fault: "lets a lock that has failed for long rest for ever longer",
+    file: "lock.ts",
+    from: "return Math.min(maxUs, firstUs *",
+    to: "return Math.max(firstUs, firstUs *",
+  },
+  {
+    fault: "does not back off after a crash",
+    file: "lock.ts",
+    from: "? latest(lostUntil(terms, endedAtUs), backsOffUntilUs)",
+    to: "? lostUntil(terms, endedAtUs)",
+  },
+  {
+    fault: "counts failures also after a success",
+    file: "lock.ts",
+    from: 'end === "released" ? 0 : (record?.failures ?? 0) + 1',
+    to: '(record?.failures ?? 0) + (end === "released" ? 0 : 1)',
+  },
+  {
+    fault: "takes a run that failed for the last success",
+    file: "lock.ts",
+    from: 'const lastSuccess = end === "released" ?',
+    to: "const lastSuccess = !isLost ?",
   },
   {
     fault: "counts the interval from the end of a lease",
@@ -439,7 +469,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "takes a lease that nobody came for to be a run",
     file: "lock.ts",
-    from: 'if (endReason === "released") return endReason;',
+    from: 'if (endReason === "released" || endReason === "failed") return endReason;',
     to: "if (endReason === null || true) return endReason as RunEnd;",
   },
   {

@@ -179,13 +179,17 @@ export function namePatterns(
 }
 
 /** A job, and how old its last success may be. */
-export interface WatchedJob {
+export interface MonitoredJob {
   readonly name: string;
   readonly okWithinMs: number;
 }
 
 /** Names of locks, each with a duration: `cron/nightly=26h`. */
-export function nameTimes(namesMax: number, bytesMax: number, longest: string): Kind<readonly WatchedJob[]> {
+export function nameTimes(
+  namesMax: number,
+  bytesMax: number,
+  longest: string,
+): Kind<readonly MonitoredJob[]> {
   const { read } = patternTimes(namesMax, bytesMax, longest);
   return {
     placeholder: "<names>",

@@ -203,11 +203,15 @@ export function shownEnd(by: ToClient, claim: Claim, lockName: string): Claim {
   return !isByOther || maySeeHolders(by, lockName) ? claim : { ...claim, endedBy: "" };
 }
 
-/** A record that the caller has changed. Who ran last is for callers that may see the lock. */
+/** A record that the caller has changed. Who ran last, and who succeeded last, is for callers that may see the lock. */
 export function shownRecord(by: ToClient, record: LockRecord, lockName: string): LockRecord {
-  const { lastRun } = record;
+  const { lastRun, lastSuccess } = record;
   if (!lastRun || maySeeHolders(by, lockName)) return record;
-  return { ...record, lastRun: { ...lastRun, owner: "" } };
+  return {
+    ...record,
+    lastRun: { ...lastRun, owner: "" },
+    lastSuccess: lastSuccess && { ...lastSuccess, owner: "" },
+  };
 }
 
 /**

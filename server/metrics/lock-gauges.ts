@@ -3,7 +3,7 @@
 // last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
 // replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
-import type { WatchedJob } from "../config/setting-kinds.ts";
+import type { MonitoredJob } from "../config/setting-kinds.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../core/limit.ts";
 import { type Counters, isOwnName, totalHeld, waiterCount } from "../core/lock.ts";
 import { poolPrefix } from "../core/pools.ts";
@@ -82,7 +82,7 @@ interface ClassState {
 }
 
 /** By a job's record. */
-interface JobRuns extends WatchedJob {
+interface JobRuns extends MonitoredJob {
   readonly lastSuccessUs: number;
   readonly failures: number;
 }
@@ -92,7 +92,7 @@ export interface Counted {
   /** The key of the label of claims by which they are counted; null: none. */
   readonly label: string | null;
   /** Locks whose runs are shown. */
-  readonly jobs: readonly WatchedJob[];
+  readonly jobs: readonly MonitoredJob[];
 }
 
 interface Seen {
@@ -109,7 +109,7 @@ export class LockGauges {
   readonly #classes: LockClasses;
   readonly #source: LockSource;
   readonly #label: string | null;
-  readonly #jobs: readonly WatchedJob[];
+  readonly #jobs: readonly MonitoredJob[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** A count that did not end in time. No second one begins beside it. */

@@ -4,7 +4,7 @@
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
-import type { WatchedJob } from "../config/setting-kinds.ts";
+import type { MonitoredJob } from "../config/setting-kinds.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
@@ -19,7 +19,7 @@ export interface MetricsOptions {
   /** The key of the label of claims by which live claims are counted; null or unset: none. */
   readonly label?: string | null;
   /** Locks whose runs are shown. Unset: none. */
-  readonly jobs?: readonly WatchedJob[];
+  readonly jobs?: readonly MonitoredJob[];
   readonly nodeMetrics: boolean;
 }
 
@@ -45,7 +45,7 @@ export class Metrics {
   readonly #nodeRegistry = new Registry();
   readonly #classes: LockClasses;
   readonly #label: string | null;
-  readonly #jobs: readonly WatchedJob[];
+  readonly #jobs: readonly MonitoredJob[];
   readonly #series: AllSeries;
   readonly #gauges: (() => void | Promise<void>)[] = [];
   readonly #bounds: BoundSource[] = [];
