@@ -146,6 +146,9 @@ const RELIED_ON = `
   gauge history_rows
   gauge holders_by_label label value
   gauge invariant_findings check
+  gauge job_failures job_name
+  gauge job_last_success_timestamp_seconds job_name
+  gauge job_ok_within_seconds job_name
   gauge limit_permits class
   gauge lock_gauges_complete
   gauge oldest_waiter_age_seconds class
