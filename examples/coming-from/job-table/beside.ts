@@ -1,5 +1,5 @@
-// A new worker for the time of the move, beside old workers: it has the job's lock, and claims its row, too. SIGTERM stops it after
-// its job. Usage: node beside.ts
+// A new worker for the time of the move, beside old workers: it has the job's lock, and claims its row, too. After SIGTERM it ends
+// its job, and then itself. Usage: node beside.ts
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Lock } from "@rowlock/client";

@@ -32,9 +32,9 @@ function* faultsOfRow(row: Row): Generator<string> {
     yield `state is ${state}, and running_at is ${runningAt ?? "NULL"}`;
   if (isRunning(row) && runningOn === null) yield `runs since ${runningAt}, and nobody knows where`;
 
-  if (nextRun !== null && !nextRunS) yield `next_run is ${nextRun}, which is no time`;
-  else if (nextRunS !== null && nextRunS > nowS + AHEAD_S_MAX)
-    yield `next_run is ${nextRun}, more than ten years ahead`;
+  // MySQL counts seconds to 2038 or later, depending on its version.
+  if (nextRun !== null && (!nextRunS || nextRunS > nowS + AHEAD_S_MAX))
+    yield `next_run is ${nextRun}, which is no time within ten years`;
   if (everyS === null || !(everyS > 0)) yield `interval_seconds is ${everyS}, and not above 0`;
   if (attemptsLeft !== null && !(attemptsLeft >= 0 && attemptsLeft <= ATTEMPTS_MAX))
     yield `${attemptsLeft} attempts are left, and not 0 to ${ATTEMPTS_MAX}`;

@@ -15,26 +15,19 @@ const { values } = parseArgs({
 const isDry = values["dry-run"];
 /** The old system runs some jobs: run this again later. */
 const TRY_AGAIN = 75;
-const CHANGED_MEANWHILE = { kind: "busy", words: "a new worker has changed it meanwhile" } as const;
+const CHANGED_MEANWHILE = { kind: "busy", words: "somebody has changed it meanwhile" } as const;
 
 await using table = new JobTable();
 await using rowlock = connect({ addresses: ROWLOCK_ADDR.split(",") });
 
 // The locks before the rows: what a worker changes after this has another version, and is not overwritten.
-const locks = new Map(
-  (await Array.fromAsync(rowlock.listLocks({ prefix: PREFIX }))).map((lock) => [lock.name, lock]),
-);
-const limits = await Array.fromAsync(rowlock.listLimits({ prefix: PREFIX }));
+const locks = byName(await Array.fromAsync(rowlock.listLocks({ prefix: PREFIX })));
+const limits = byName(await Array.fromAsync(rowlock.listLimits({ prefix: PREFIX })));
 const rows = await table.rows();
 
 const moves = rows.map((row) => {
   const name = PREFIX + row.job;
-  return changeOf(
-    row,
-    name,
-    locks.get(name),
-    limits.find((limit) => limit.name === name),
-  );
+  return changeOf(row, name, locks.get(name), limits.get(name));
 });
 const faults = [...faultsOf(rows), ...moves.flatMap(({ fault }) => fault ?? [])];
 if (faults.length > 0) {
@@ -66,6 +59,12 @@ async function moveAll(): Promise<void> {
     writeFileSync(values.schedule, `${JSON.stringify(schedule, null, 2)}\n`);
   }
   if (counts.left > 0) process.exitCode = TRY_AGAIN;
+}
+
+function byName<Each extends { readonly name?: string }>(
+  all: readonly Each[],
+): Map<string | undefined, Each> {
+  return new Map(all.map((each) => [each.name, each]));
 }
 
 /** False: somebody else was faster. */

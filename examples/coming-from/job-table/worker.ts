@@ -1,5 +1,5 @@
-// A worker without a job table: what was in the row is in the job's lock, and the intervals are in a file. SIGTERM stops it after its
-// job. Usage: node worker.ts schedule.json
+// A worker without a job table: what was in the row is in the job's lock, and the intervals are in a file. After SIGTERM it ends
+// its job, and then itself. Usage: node worker.ts schedule.json
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

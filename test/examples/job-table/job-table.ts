@@ -73,12 +73,12 @@ export const BAD: readonly (Job & { readonly fault: string })[] = [
   {
     job: "zero",
     nextRun: "'0000-00-00'",
-    fault: '"zero": next_run is 0000-00-00 00:00:00, which is no time',
+    fault: '"zero": next_run is 0000-00-00 00:00:00, which is no time within ten years',
   },
   {
     job: "far",
-    nextRun: "'2037-12-31 00:00:00'",
-    fault: '"far": next_run is 2037-12-31 00:00:00, more than ten years ahead',
+    nextRun: "'2099-12-31 00:00:00'",
+    fault: '"far": next_run is 2099-12-31 00:00:00, which is no time within ten years',
   },
   { job: "restless", every: 0, fault: '"restless": interval_seconds is 0, and not above 0' },
   {
