@@ -32,7 +32,7 @@ export function duration(min: string, max: string): Kind<number> {
 }
 
 /** NaN: the text is no duration. */
-function durationMs(text: string): number {
+export function durationMs(text: string): number {
   const [, number = "", unit = "s"] = /^(\d{1,9})(ms|s|m|h|d)?$/.exec(text) ?? [];
   return Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }

@@ -5,10 +5,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { Claim } from "#proto/rowlock/v1/lock_pb.js";
+import { type Claim, type LeaseTermsSchema, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../access/access.ts";
-import { TEXT_BYTES_MAX } from "../core/bounds.ts";
+import { durationMs } from "../config/setting-kinds.ts";
+import { DURATION_US_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
 import { durationMessage } from "../grpc/messages/messages.ts";
@@ -21,6 +22,7 @@ import type { OpenRequests } from "./open-requests.ts";
 
 export const TERRAFORM_PATH = "/terraform/";
 const LOCKED = 423;
+const TIME_S_MAX = DURATION_US_MAX / 1e6;
 /** Of the lock info, and the label that keeps each. `Who` is the owner. */
 const LABELS = {
   ID: "terraform_id",
@@ -114,6 +116,13 @@ const STEPS: ReadonlyMap<string, (wished: Wished, info: Info | null, perform: Pe
     ["UNLOCK", unlock],
   ]);
 
+/**
+ * Terraform asks again with the same id when a wait was in vain (`-lock-timeout`), and a request that has ended is never revived. So
+ * the id of a later try has a number; so many are looked for.
+ */
+const TRIES_MAX = 100;
+const requestIdOf = (id: string, trial: number) => (trial === 1 ? id : `${id} ${trial}`);
+
 async function lock({ name, waitS, ttlS }: Wished, info: Info | null, perform: Perform): Promise<Answer> {
   if (!info?.ID) throw badRequest([{ field: "ID", description: "is missing: send the lock info in JSON" }]);
   const { Who, ...rest } = info;
@@ -121,16 +130,17 @@ async function lock({ name, waitS, ttlS }: Wished, info: Info | null, perform: P
     label,
     cut(rest[field as keyof typeof rest]),
   ]);
-  const { outcome } = await perform("acquire", {
-    name,
-    requestId: info.ID,
-    terms: {
-      lasting: ttlS === null ? { case: "noExpiry", value: {} } : { case: "ttl", value: seconds(ttlS) },
-      owner: cut(Who),
-      labels: Object.fromEntries(labels.filter(([, value]) => value !== "")),
-    },
-    whenBusy: waitS === 0 ? { case: undefined } : { case: "wait", value: { maxWait: seconds(waitS) } },
-  });
+  const terms: MessageInitShape<typeof LeaseTermsSchema> = {
+    lasting: ttlS === null ? { case: "noExpiry", value: {} } : { case: "ttl", value: seconds(ttlS) },
+    owner: cut(Who),
+    labels: Object.fromEntries(labels.filter(([, value]) => value !== "")),
+  };
+  const whenBusy = waitS === 0 ? undefined : ({ case: "wait", value: { maxWait: seconds(waitS) } } as const);
+  const { requestId, outcome: known } = await latest(name, info.ID, perform);
+  const { outcome } =
+    known.case === "lease"
+      ? { outcome: known }
+      : await perform("acquire", { name, requestId, terms, ...(whenBusy && { whenBusy }) });
   if (outcome.case === "lease") {
     const { leaseId, provisional } = outcome.value;
     if (provisional) await perform("renew", { leaseId });
@@ -140,23 +150,46 @@ async function lock({ name, waitS, ttlS }: Wished, info: Info | null, perform: P
   return { status: LOCKED, info: infoOf(holders[0], message) };
 }
 
+/** In this status no lock is, so nothing is taken. */
+const NO_STATUS = "of no lock";
+
+/** Finds what a request with the id has got, without making one. */
+function look(name: string, requestId: string, perform: Perform) {
+  return perform("acquire", { name, requestId, terms: { ifStatus: [NO_STATUS] } });
+}
+
+/** The first try with the id that has not ended, or the next one to be made. */
+async function latest(name: string, id: string, perform: Perform) {
+  for (let trial = 1; ; trial++) {
+    const requestId = requestIdOf(id, trial);
+    const { outcome } = await look(name, requestId, perform);
+    if (outcome.case !== "ended" || trial === TRIES_MAX) return { requestId, outcome };
+  }
+}
+
 async function unlock({ name }: Wished, info: Info | null, perform: Perform): Promise<Answer> {
   // As Terraform's `force-unlock` sends it, without the id that somebody has typed. OpenTofu sends that alone.
   if (!info?.ID) {
     const { lock: found } = await perform("getLock", { name });
     return found?.holderCount === 0 ? { status: 200 } : await force({ case: "name", value: name }, perform);
   }
-  // The same request again: it answers with the lease, or with its end. If it was never made, it takes what is free.
-  const { outcome } = await perform("acquire", { name, requestId: info.ID });
-  if (outcome.case === "lease") {
-    await perform("release", { leaseId: outcome.value.leaseId });
-    return { status: 200 };
+  let theirs: Claim | undefined;
+  for (let trial = 1; trial <= TRIES_MAX; trial++) {
+    const { outcome } = await look(name, requestIdOf(info.ID, trial), perform);
+    if (outcome.case === "lease") {
+      await perform("release", { leaseId: outcome.value.leaseId });
+      return { status: 200 };
+    }
+    if (outcome.case !== "refusal") continue;
+    // There was no such request. The last one may be older than the server remembers.
+    const { holders, message } = outcome.value;
+    theirs = holders.find((holder) => idOf(holder) === info.ID);
+    if (theirs) continue;
+    const isFree = outcome.value.reason === RefusalReason.STATUS_MISMATCH;
+    return isFree || trial > 1 ? { status: 200 } : { status: LOCKED, info: infoOf(holders[0], message) };
   }
-  if (outcome.case !== "refusal") return { status: 200 };
-  const { holders, message } = outcome.value;
   // Somebody else has taken it with this id: to end that needs the right to.
-  const theirs = holders.find((holder) => idOf(holder) === info.ID);
-  if (!theirs) return { status: LOCKED, info: infoOf(holders[0], message) };
+  if (!theirs) return { status: 200 };
   const { ticketNumber } = theirs;
   return await force({ case: "claim", value: { lockName: name, ticketNumber } }, perform);
 }
@@ -211,11 +244,13 @@ function wishedBy({ url = "" }: IncomingMessage): Wished {
   const { pathname, searchParams } = new URL(url, "http://door");
   const faults: { field: string; description: string }[] = [];
   const time = (field: string): number | null => {
-    const text = searchParams.get(field);
-    const [, count, unit] = /^(\d{1,6})([smh])$/.exec(text ?? "") ?? [];
-    if (text !== null && count === undefined)
-      faults.push({ field, description: "is not a time: write it like 30s, 10m or 2h" });
-    return count === undefined ? null : Number(count) * { s: 1, m: 60, h: 3_600 }[unit as "s" | "m" | "h"];
+    const [text, ...more] = searchParams.getAll(field);
+    if (text === undefined) return null;
+    const timeS = durationMs(text) / 1_000;
+    if (more.length === 0 && timeS >= 1 && timeS <= TIME_S_MAX) return timeS;
+    const description = "must be one time from 1s to 24d, written like 30s, 10m, 2h or 1d";
+    faults.push({ field, description });
+    return null;
   };
   const [waitS, ttlS] = [time("wait") ?? 0, time("ttl")];
   for (const field of searchParams.keys())

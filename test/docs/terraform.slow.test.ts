@@ -37,10 +37,13 @@ resource "terraform_data" "shop" {
 
 /** Keeps states as the backend sends them. */
 class States {
+  /** Who has called, by their credentials. */
+  readonly callers = new Set<string | undefined>();
   readonly #kept = new Map<string, Buffer>();
   readonly #server = createServer(async (request, response) => {
     // A write has the lock's id after the path.
     const [path = ""] = request.url?.split("?") ?? [];
+    this.callers.add(request.headers.authorization);
     if (request.method === "POST") this.#kept.set(path, await buffer(request));
     const state = this.#kept.get(path);
     response.writeHead(state ? 200 : 404).end(request.method === "GET" ? state : undefined);
@@ -80,13 +83,12 @@ describe.skipIf(!hasTerraform)("Terraform", () => {
   });
 
   /** A checkout of the configuration, whose locks are asked for with `query`. */
-  async function checkout(name: string, query: string) {
+  async function checkout(name: string, query: string, isTokenInAddress = false) {
     const cwd = join(folder, name);
     const hold = join(folder, `${name}.hold`);
     const env = {
       ...process.env,
-      TF_HTTP_USERNAME: "anybody",
-      TF_HTTP_PASSWORD: tokens.ci,
+      ...(!isTokenInAddress && { TF_HTTP_USERNAME: "anybody", TF_HTTP_PASSWORD: tokens.ci }),
       TF_VAR_hold: hold,
       TF_IN_AUTOMATION: "1",
     };
@@ -102,10 +104,11 @@ describe.skipIf(!hasTerraform)("Terraform", () => {
         }),
       );
     };
-    const address = `${new URL(door.url).origin}/terraform/shop${query}`;
+    const address = new URL(`/terraform/shop${query}`, door.url);
+    if (isTokenInAddress) Object.assign(address, { username: "anybody", password: tokens.ci });
     mkdirSync(cwd);
     writeFileSync(join(cwd, "main.tf"), CONFIG);
-    const set = { address: `${states.url}/shop`, lock_address: address, unlock_address: address };
+    const set = { address: `${states.url}/shop`, lock_address: address.href, unlock_address: address.href };
     const settings = Object.entries(set).map(([key, value]) => `-backend-config=${key}=${value}`);
     expect(await run("init", "-input=false", ...settings)).toMatchObject([0, expect.any(String)]);
     return {
@@ -148,5 +151,25 @@ describe.skipIf(!hasTerraform)("Terraform", () => {
     const [, theirs = ""] = /ID=(\S+)\s+\(a laptop that died,/.exec(told) ?? [];
     expect(await anna.run("force-unlock", "-force", theirs)).toMatchObject([0, expect.any(String)]);
     expect(await shown()).toMatchObject({ holderCount: 0 });
+  });
+
+  test("a token in the address of the locks is not sent to where the state is", async () => {
+    states.callers.clear();
+    const cleo = await checkout("cleo", "?wait=1s", true);
+    expect(await cleo.run("apply", "-auto-approve")).toMatchObject([
+      0,
+      expect.stringContaining("Apply complete"),
+    ]);
+    expect([...states.callers]).toEqual([undefined]);
+  });
+
+  test("a wait that was in vain is tried again until -lock-timeout", async () => {
+    const dan = await checkout("dan", "?wait=1s");
+    const { leaseId } = await server.client.lease({ name: "terraform/shop", terms: { owner: "another" } });
+    const run = dan.run("apply", "-auto-approve", "-lock-timeout=60s");
+    await expect.poll(async () => (await shown()).waiterCount).toBe(1);
+    await expect.poll(async () => (await shown()).waiterCount).toBe(0);
+    await server.client.call("release", { leaseId });
+    expect(await run).toMatchObject([0, expect.stringContaining("Apply complete")]);
   });
 });

@@ -145,6 +145,22 @@ describe("a state", () => {
     expect(await shown("terraform/mixed")).toMatchObject({ holderCount: 0, lastFencingToken: 1n });
   });
 
+  test("is asked for again with the same id, after a wait that was in vain and after it was unlocked", async () => {
+    const [anna, ben] = [infoOf("anna"), infoOf("ben")];
+    await lock("/terraform/again", anna);
+    for (const _ of ["once", "twice"])
+      expect(await lock("/terraform/again?wait=1s", ben, "ben")).toMatchObject({ status: 423 });
+    await unlock("/terraform/again", anna);
+    for (const _ of ["once", "twice"]) {
+      expect(await lock("/terraform/again?wait=1s", ben, "ben")).toEqual(OK);
+      expect(await lock("/terraform/again?wait=1s", ben, "ben")).toEqual(OK);
+      expect((await shown("terraform/again")).holderCount).toBe(1);
+      expect(await unlock("/terraform/again", ben, "ben")).toEqual(OK);
+      expect(await unlock("/terraform/again", ben, "ben")).toEqual(OK);
+    }
+    expect(await shown("terraform/again")).toMatchObject({ holderCount: 0, lastFencingToken: 3n });
+  });
+
   test("that nobody may have now says why", async () => {
     await server.client.limit("terraform/frozen", 0, { reason: "freeze until Monday" });
     const told = await lock("/terraform/frozen", infoOf("ben"), "ben");
@@ -157,6 +173,11 @@ test("who has no token gets nothing, and faults are told all at once", async () 
   expect(await lock("/terraform/a", infoOf("anna"), "stranger")).toMatchObject({ status: 403 });
   expect(await lock("/terraform/a", null)).toMatchObject({ status: 400 });
   const { status, json } = await lock("/terraform/a?wait=soon&limit=2", infoOf("anna"));
-  expect([status, JSON.stringify(json)]).toEqual([400, expect.stringMatching(/is not a time.*is unknown/)]);
+  expect([status, JSON.stringify(json)]).toEqual([
+    400,
+    expect.stringMatching(/must be one time.*is unknown/),
+  ]);
+  for (const wait of ["0s", "25d", "1s&wait=2s", "1h30m"])
+    expect(await lock(`/terraform/a?wait=${wait}`, infoOf("anna"))).toMatchObject({ status: 400 });
   expect((await ask("GET", "/terraform/a", null, "anna")).status).toBe(405);
 });
