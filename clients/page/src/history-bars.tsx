@@ -130,7 +130,8 @@ function startOf({ requestedAt, grantedAt }: ClaimJson, nowMs: number): number {
   return start ? instantMs(start) : nowMs;
 }
 
-const LOST = ["END_REASON_EXPIRED", "END_REASON_FORCE_RELEASED"];
+/** Ends that a person should see at once. */
+const BAD_ENDS = ["END_REASON_FAILED", "END_REASON_EXPIRED", "END_REASON_FORCE_RELEASED"];
 
 interface BarRowProps {
   readonly claim: ClaimJson;
@@ -143,7 +144,7 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
   const end = claim.end?.endedAt ? instantMs(claim.end.endedAt) : nowMs;
   const grant = claim.grantedAt ? instantMs(claim.grantedAt) : end;
   const isSpent = claim.end?.reason === "END_REASON_SPENT";
-  const isLost = claim.grantedAt !== undefined && LOST.includes(claim.end?.reason ?? "");
+  const isBad = claim.grantedAt !== undefined && BAD_ENDS.includes(claim.end?.reason ?? "");
   const words = [
     `from ${clockWords(start)}`,
     grant - start >= 1 || !claim.grantedAt
@@ -165,7 +166,7 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
         <Span className="waits" from={share(start)} until={share(grant)} />
         {claim.grantedAt ? (
           <Span
-            className={isSpent ? "spent" : claim.end ? (isLost ? "lost" : "holds") : "holds now"}
+            className={isSpent ? "spent" : claim.end ? (isBad ? "lost" : "holds") : "holds now"}
             from={share(grant)}
             until={share(end)}
             isLeast

@@ -2,7 +2,7 @@
 // was changed.
 
 import { useState } from "preact/hooks";
-import type { ClaimJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimJson, LastRunJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { call, type Rights } from "./api.ts";
 import { ChangeTable } from "./changes-view.tsx";
@@ -113,7 +113,7 @@ function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
   const { limit = {}, rate, queueRules, record, waiterCount: waiting = 0, pools = [] } = lock;
   const shares = sharesOf(lock);
-  const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
+  const { notBefore, attemptsLeft, status, lastRun, lastSuccess, failures = 0 } = record ?? {};
   return (
     <section class="panel" aria-label="State">
       <dl class="facts">
@@ -215,22 +215,36 @@ function Facts({ lock }: { lock: LockJson }) {
               <>
                 <dt>Last run</dt>
                 <dd>
-                  {lastRun.owner ? <Text text={lastRun.owner} /> : "no owner named"}
-                  <span class="dim"> token {lastRun.fencingToken}</span>
-                  <span class="under dim">
-                    {endReasonWords(lastRun.endReason)}
-                    {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt))}` : ""}
-                    {lastRun.grantedAt && lastRun.endedAt
-                      ? ` after ${timeWords(instantMs(lastRun.endedAt) - instantMs(lastRun.grantedAt))}`
-                      : ""}
-                  </span>
+                  <RunWords run={lastRun} />
                 </dd>
+              </>
+            ) : null}
+            {failures > 0 ? (
+              <>
+                <dt>Failures</dt>
+                <dd>
+                  <Chip kind="bad">{failures} in a row</Chip>
+                </dd>
+                <dt>Last success</dt>
+                <dd>{lastSuccess ? <RunWords run={lastSuccess} /> : "none is known"}</dd>
               </>
             ) : null}
           </>
         ) : null}
       </dl>
     </section>
+  );
+}
+
+function RunWords({ run: { owner, fencingToken, endReason, grantedAt, endedAt } }: { run: LastRunJson }) {
+  const at = endedAt ? ` at ${clockWords(instantMs(endedAt))}` : "";
+  const after = grantedAt && endedAt ? ` after ${timeWords(instantMs(endedAt) - instantMs(grantedAt))}` : "";
+  return (
+    <>
+      {owner ? <Text text={owner} /> : "no owner named"}
+      <span class="dim"> token {fencingToken}</span>
+      <span class="under dim">{`${endReasonWords(endReason)}${at}${after}`}</span>
+    </>
   );
 }
 
