@@ -65,7 +65,7 @@ export async function doorAlone(
       else
         response
           .writeHead(404, { "content-type": "text/plain" })
-          .end("Not found. There are /rowlock.v1.LockService/ and /openapi.json.\n");
+          .end("Not found. There are /rowlock.v1.LockService/, /terraform/ and /openapi.json.\n");
     },
   });
   return { listener, bounds: () => [listener.bound, ...door.bounds] };

@@ -32,7 +32,7 @@ export interface CallersOptions {
 }
 
 const NO_TOKENS =
-  "This server knows its callers by their certificates only, and the page needs a token: set ROWLOCK_TOKENS_FILE, too.";
+  "This server knows its callers by their certificates only, and over HTTP each needs a token: set ROWLOCK_TOKENS_FILE, too.";
 const NO_TLS =
   "Others on the network could read your token: set ROWLOCK_METRICS_TLS, or come over a tunnel that ends at the server's " +
   "machine. Where nobody can listen, set ROWLOCK_ALLOW_PLAINTEXT_TOKENS.";
@@ -71,6 +71,8 @@ export class Callers {
     const why = this.#mayNotSignIn(request);
     if (why !== null && authorization.length === 0) throw new AccessError("CREDENTIALS_MISSING", why);
     if (why !== null) throw credentialsWrong(why);
+    // Without the certificate that the gate would name, too.
+    if (authorization.length === 0) throw credentialsMissing("send `authorization: Bearer TOKEN`");
     return gate.identify({ authorization, certificate: () => null });
   }
 
@@ -122,17 +124,20 @@ export function refusalOf(
 ): string | null {
   const { host = "", origin } = headers;
   if (origin !== undefined && origins.has(origin)) return null;
-  if (!OWN_SITES.includes(headers["sec-fetch-site"])) return "Another web site has sent this request.";
+  if (!OWN_SITES.includes(headers["sec-fetch-site"]))
+    return `Another web site has sent this request. ${NAME_IT}`;
   if (origin !== undefined && !isOriginOf(host, origin))
-    return `The request comes from ${origin}, and this is ${host}: a proxy in between must keep the header host.`;
+    return `The request comes from ${origin}, and this is ${host}: a proxy in between must keep the header host. ${NAME_IT}`;
   if (!asksWhoCalls && !isPlainHost(host))
     return (
-      `This server asks nobody who calls, so it answers browsers only at an IP address or localhost, not at "${host}": ` +
-      "use one of these, or set ROWLOCK_TOKENS_FILE."
+      `This server asks nobody who calls, so it answers every caller only at an IP address or localhost, and not at "${host}": ` +
+      "call it by its IP address, or set ROWLOCK_TOKENS_FILE."
     );
   return null;
 }
 
+const NAME_IT =
+  "If the pages of another site shall call, name it in ROWLOCK_HTTP_ORIGINS, and call at the address of ROWLOCK_HTTP_LISTEN.";
 const NO_ORIGINS: ReadonlySet<string> = new Set();
 
 /** By the host alone: a proxy may speak TLS with the browser and not with this server. */

@@ -3,15 +3,15 @@
 // A message is written when the client has taken the one before.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type DescMessage, fromJsonString, type Message, toJson } from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
 import type { Served } from "../grpc/call-frame.ts";
-import { CallError } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { AnyVerb } from "../grpc/verbs.ts";
 import { connectError, errorText, sendError } from "./connect-error.ts";
 import { bodyOf } from "./entrance.ts";
 import { SIGN_OF_LIFE_MS } from "./http-bounds.ts";
 import { type Admit, CallFailed, HttpCall, streamed } from "./http-call.ts";
+import { jsonMessage } from "./json-message.ts";
 
 /** Whether the client of a stream gets events. */
 export function wantsEvents({ headers }: Pick<IncomingMessage, "headers">): boolean {
@@ -30,7 +30,7 @@ export async function answerWithEvents(
   const events = new Events(response);
   try {
     // What fails here fails within the frame, which counts it.
-    const message = await settled(async () => fromBody(verb.of.input, await bodyOf(request)));
+    const message = await settled(async () => jsonMessage(verb.of.input, await bodyOf(request)).message);
     const call = new HttpCall(request, gone.signal, undefined);
     const arrived = {
       call,
@@ -59,18 +59,6 @@ function settled<Value>(work: () => Promise<Value>): Promise<Settled<Value>> {
 function valueIn<Value>(known: Settled<Value>): Value {
   if ("error" in known) throw known.error;
   return known.value;
-}
-
-function fromBody(schema: DescMessage, body: Buffer): Message {
-  try {
-    return fromJsonString(schema, new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch (error) {
-    // Every error of the decoders is about the caller's text.
-    throw new CallError(
-      "MALFORMED_MESSAGE",
-      `The body is not a ${schema.typeName} in JSON: ${String(error)}`,
-    );
-  }
 }
 
 class Events {

@@ -57,23 +57,32 @@ async function whileHeld<Result>(begin: () => Promise<Result>): Promise<Result> 
   return await running;
 }
 
+/** What an answer must have that has the fields of the one in the page: the texts that are the same each time also with these values. */
+function fieldsOf(shown = ""): Record<string, unknown> {
+  return JSON.parse(shown, (key, value) => {
+    if (["fencingToken", "version", "waited"].includes(key) || value === "…") return expect.any(String);
+    return value;
+  });
+}
+
+const UNSET_LIMIT = { newLimit: { case: "unsetLimit", value: {} } } as const;
+
 const isFree = async () => (await server.client.shown("etl/load")).holderCount === 0;
 
 test.skipIf(!has("curl"))(
   "curl takes, renews and releases a lock, and waits for it with its place told",
   async () => {
-    const [define = "", renewAndRelease = "", wait = "", waitInQueue = ""] = blocks("sh");
-    expect(blocks("sh")).toHaveLength(4);
+    const [define = "", renewAndRelease = "", wait = "", waitInQueue = "", confirm = ""] = blocks("sh");
+    const [giveUp = "", setLimit = "", watchLocks = ""] = blocks("sh").slice(5);
+    expect(blocks("sh")).toHaveLength(8);
     const head = define.replaceAll("http://127.0.0.1:9464", origin());
     const [server_, post, , acquire] = head.split("\n");
     const lines = (...more: string[]) => ["-ec", [server_, post, ...more].join("\n")];
     const taken = await run("sh", lines(acquire as string));
     const { lease } = JSON.parse(taken.out);
-    const [, shown = ""] = blocks("json");
-    expect(Object.keys(lease)).toEqual(
-      expect.arrayContaining(Object.keys(JSON.parse(blocks("json")[0] ?? "").lease)),
-    );
-    expect(shown).toContain("UNKNOWN_CLAIM");
+    const [shownLease, shownRenewed, shownLimit, shownError = ""] = blocks("json");
+    expect(lease).toMatchObject(fieldsOf(shownLease).lease as object);
+    expect(shownError).toContain("UNKNOWN_CLAIM");
     const ended = await run(
       "sh",
       lines(renewAndRelease.replaceAll("…", lease.leaseId).replace("\n", "\necho\n")),
@@ -92,41 +101,88 @@ test.skipIf(!has("curl"))(
       .trim()
       .split("\n\n")
       .map((event) => JSON.parse(event.replace("data: ", "")));
-    const [first, last] = PAGE.match(/(?<=^data: ).*$/gm) ?? [];
-    for (const [at, line] of [first, last].entries())
-      expect(Object.keys(Object.values(events.at(at && -1))[0] as object)).toEqual(
-        expect.arrayContaining(Object.keys(Object.values(JSON.parse(line ?? ""))[0] as object)),
-      );
-    await server.client.call("release", { leaseId: events.at(-1).granted.leaseId });
+    const [shownPosition, shownGranted, shownLocks] = PAGE.match(/(?<=^data: ).*$/gm) ?? [];
+    expect(events).toMatchObject([fieldsOf(shownPosition), fieldsOf(shownGranted)]);
+    const { leaseId } = events[1].granted;
+    const confirmed = await run("sh", lines(confirm.replaceAll("…", leaseId)));
+    expect(JSON.parse(confirmed.out)).toMatchObject(fieldsOf(shownRenewed));
+
+    const limit = await run("sh", lines(setLimit));
+    expect(JSON.parse(limit.out)).toMatchObject(fieldsOf(shownLimit));
+    const watched = await run("sh", lines(watchLocks.replace("curl ", "curl --max-time 2 ")));
+    expect(JSON.parse(watched.out.match(/(?<=^data: ).*$/m)?.[0] ?? "")).toMatchObject(fieldsOf(shownLocks));
+    await server.client.call("setLimit", { target: { case: "name", value: "etl/load" }, ...UNSET_LIMIT });
+
+    const left = await run("sh", lines(waitInQueue.replace("curl ", "curl --max-time 2 ")));
+    const { ticketId } = JSON.parse(left.out.match(/(?<=^data: ).*$/m)?.[0] ?? "").position;
+    expect((await server.client.shown("etl/load")).waiterCount).toBe(1);
+    const givenUp = await run("sh", lines(giveUp.replaceAll("…", ticketId)));
+    expect(JSON.parse(givenUp.out)).toEqual({ released: true });
+    expect((await server.client.shown("etl/load")).waiterCount).toBe(0);
+    await server.client.call("release", { leaseId });
   },
+  20_000,
 );
 
-test("JavaScript waits with its place told, works, and gives the lock back", async () => {
-  const [code = ""] = blocks("js");
-  const module = `${code.replace("http://127.0.0.1:8080", origin())}\nexport { withLock };`;
-  const { withLock } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as {
-    withLock(
-      name: string,
-      work: (lease: object) => unknown,
-      onPosition: (ahead: number) => void,
-    ): Promise<unknown>;
-  };
-  const places: number[] = [];
-  const result = await whileHeld(() =>
-    withLock(
+describe("JavaScript", () => {
+  type WithLock = (
+    name: string,
+    work: (lease: { readonly leaseId: string }, lost: AbortSignal) => unknown,
+    onPosition: (ahead: number) => void,
+    signal?: AbortSignal,
+  ) => Promise<unknown>;
+
+  const never = () => expect.unreachable();
+
+  /** `renewalMs`: how often it renews. */
+  async function program(renewalMs = 20_000): Promise<WithLock> {
+    const [code = ""] = blocks("js");
+    const server_ = code.replace("http://127.0.0.1:8080", origin()).replace("20_000", String(renewalMs));
+    const module = `${server_}\nexport { withLock };`;
+    return (await import(`data:text/javascript,${encodeURIComponent(module)}`)).withLock;
+  }
+
+  test("waits with its place told, works, and gives the lock back", async () => {
+    const withLock = await program();
+    const places: number[] = [];
+    const result = await whileHeld(() =>
+      withLock(
+        "etl/load",
+        async () => [await isFree(), "done"],
+        (ahead) => places.push(ahead),
+      ),
+    );
+    expect([result, places, await isFree()]).toEqual([[false, "done"], [0], true]);
+    const failed = withLock("", never, never);
+    await expect(failed).rejects.toThrow(/name/);
+  });
+
+  test("tells its work to stop when the lock is lost, and rejects", async () => {
+    const withLock = await program(50);
+    let stopped: AbortSignal | undefined;
+    const working = withLock(
       "etl/load",
-      async () => [await isFree(), "done"],
-      (ahead) => places.push(ahead),
-    ),
-  );
-  expect([result, places, await isFree()]).toEqual([[false, "done"], [0], true]);
-  await expect(
-    withLock(
-      "",
+      async ({ leaseId }, lost) => {
+        stopped = lost;
+        await server.client.call("release", { leaseId });
+        // Work that does not heed the signal.
+        await new Promise(() => {});
+      },
       () => {},
-      () => {},
-    ),
-  ).rejects.toThrow(/name/);
+    );
+    await expect(working).rejects.toThrow(/Renew: The claim has ended/);
+    expect(stopped?.aborted).toBe(true);
+  });
+
+  test("gives up its place at once when it does not wait any more", async () => {
+    const withLock = await program();
+    const { leaseId } = await server.client.lease({ name: "etl/load" });
+    const waiting = new AbortController();
+    const waits = withLock("etl/load", never, () => waiting.abort(), waiting.signal);
+    await expect(waits).rejects.toThrow(/abort/);
+    expect((await server.client.shown("etl/load")).waiterCount).toBe(0);
+    await server.client.call("release", { leaseId });
+  });
 });
 
 describe.skipIf(!has("php"))("PHP", () => {

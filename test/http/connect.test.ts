@@ -61,6 +61,14 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (kind, transport) => {
   });
 });
 
+test("there is no gRPC, whose calls have a port of their own", async () => {
+  const { status } = await fetch(`${url}/rowlock.v1.LockService/Acquire`, {
+    method: "POST",
+    headers: { "content-type": "application/grpc" },
+  });
+  expect(status).toBe(415);
+});
+
 test("curl takes a lock", async () => {
   const response = await fetch(`${url}/rowlock.v1.LockService/Acquire`, {
     method: "POST",
