@@ -92,7 +92,15 @@ export const UNDER_LOCK = {
   lease: "ROWLOCK_LEASE",
 } as const;
 
-export const SHELL_NAMES: readonly string[] = [...Object.values(WHERE), ...Object.values(UNDER_LOCK)];
+/** Where programs without a client find the server, such as examples/ci/with-lock.sh. The shell itself does not read them. */
+const OVER_HTTP = ["ROWLOCK_HTTP", "ROWLOCK_HTTP_TOKEN"];
+
+/** What may stand in the environment of a server, and is none of its settings. */
+export const SHELL_NAMES: readonly string[] = [
+  ...Object.values(WHERE),
+  ...Object.values(UNDER_LOCK),
+  ...OVER_HTTP,
+];
 
 /** The units in which people write durations, in milliseconds. */
 export const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

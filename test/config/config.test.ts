@@ -146,6 +146,11 @@ describe("names", () => {
     expect(faultsOf({ env: { [name]: "x" } })).toEqual([]);
   });
 
+  test("what scripts call the server by over HTTP is not a typing mistake", () => {
+    expect(faultsOf({ env: { ROWLOCK_HTTP: "http://127.0.0.1:8080", ROWLOCK_HTTP_TOKEN: "x" } })).toEqual([]);
+    expect(faultsOf({ files: { f: "ROWLOCK_HTTP=x" }, flags: { ROWLOCK_CONFIG: "f" } })).toHaveLength(1);
+  });
+
   test("other programs' names in the environment are ignored", () => {
     const env = {
       HOME: "/root",

@@ -2,6 +2,8 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -21,14 +23,50 @@ class Job {
   out = "";
   err = "";
 
-  constructor(args: readonly string[], env: Record<string, string>) {
+  constructor(args: readonly string[], env: Record<string, string>, input = "") {
     this.child = spawn("sh", [SCRIPT, ...args], {
       env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [input === "" ? "ignore" : "pipe", "pipe", "pipe"],
     });
+    this.child.stdin?.end(input);
     this.child.stdout?.on("data", (text) => (this.out += text));
     this.child.stderr?.on("data", (text) => (this.err += text));
     this.ended = new Promise((resolve) => this.child.once("close", resolve));
+  }
+}
+
+/** Passes connections on to a port, except while it is down. */
+class Line {
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((from) => {
+    if (this.#isDown) {
+      from.destroy();
+      return;
+    }
+    const to = connect(this.#port, "127.0.0.1");
+    for (const [one, other] of [[from, to] as const, [to, from] as const]) {
+      this.#sockets.add(one);
+      one.on("error", () => other.destroy()).once("close", () => this.#sockets.delete(one));
+      one.pipe(other);
+    }
+  });
+  readonly #port: number;
+  #isDown = false;
+
+  constructor(port: string) {
+    this.#port = Number(port);
+  }
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+  set isDown(isDown: boolean) {
+    this.#isDown = isDown;
+    if (isDown) for (const socket of this.#sockets) socket.destroy();
+  }
+  stop(): void {
+    this.isDown = true;
+    this.#server.close();
   }
 }
 
@@ -115,7 +153,9 @@ describe.skipIf(!hasCurl)("with-lock.sh", () => {
     await expect.poll(() => job.out).toMatch(/token/);
     await server.client.force("lost", "a test");
     expect(await job.ended).toBe(76);
-    expect(job.err).toMatch(/the lock was lost, and the command was stopped/);
+    expect(job.err).toMatch(
+      /the lock was lost, and the command is stopped: .*force_released.* By \S+\. Reason: a test\n/,
+    );
     const child = Number(readFileSync(pid, "utf8"));
     // Whoever collects dead processes may be late.
     const state = () =>
@@ -129,9 +169,120 @@ describe.skipIf(!hasCurl)("with-lock.sh", () => {
     expect(await job.ended).toBe(75);
     expect(job.err).toMatch(/with-lock: not acquired: .*max_wait has passed/);
     await server.client.call("release", { leaseId });
-    const denied = new Job(["busy", "true"], env({ ROWLOCK_HTTP_TOKEN: "wrong" }));
-    expect(await denied.ended).toBe(75);
-    expect(denied.err).toMatch(/not acquired: .*credentials/i);
+  });
+
+  test("kills a command that ignores SIGTERM when the lock is lost", async () => {
+    const job = new Job(
+      ["stubborn", "sh", "-c", "trap '' TERM; echo begun; while :; do sleep 1; done"],
+      env({ TTL_SECONDS: "3" }),
+    );
+    await expect.poll(() => job.out).toMatch(/begun/);
+    await server.client.force("stubborn", "a test");
+    expect(await job.ended).toBe(76);
+    expect(job.err).toMatch(/did not end by SIGTERM, and was killed/);
+  });
+
+  test("stops the command when renewals fail for two thirds of the time to live, and says so once", async () => {
+    const line = new Line(new URL(door.url).port);
+    const job = new Job(
+      ["cut-off", "sh", "-c", "echo begun; sleep 60"],
+      env({ TTL_SECONDS: "6", ROWLOCK_HTTP: await line.start() }),
+    );
+    await expect.poll(() => job.out).toMatch(/begun/);
+    line.isDown = true;
+    const begun = Date.now();
+    expect(await job.ended).toBe(76);
+    expect(Date.now() - begun).toBeLessThan(6_000);
+    expect(job.err.match(/not renewed, tries again: curl: /g)).toHaveLength(1);
+    line.stop();
+  });
+
+  test.each(["SIGKILL", "SIGHUP"] as const)("renews no more after %s to the script", async (signal) => {
+    const name = `after-${signal}`;
+    const job = new Job([name, "sh", "-c", "echo begun; exec sleep 60"], env({ TTL_SECONDS: "3" }));
+    await expect.poll(() => job.out).toMatch(/begun/);
+    job.child.kill(signal);
+    await expect.poll(async () => (await shown(name)).holderCount, { timeout: 6_000 }).toBe(0);
+    // The command holds these pipes open for as long as it lives.
+    await job.ended;
+    expect(job.child.signalCode ?? job.child.exitCode).toBe(signal === "SIGKILL" ? signal : 143);
+  });
+
+  test("comes back to its place after each outage, with a line for its begin and one for its end", async () => {
+    const { leaseId } = await server.client.lease({ name: "outage", terms: { owner: "somebody" } });
+    const line = new Line(new URL(door.url).port);
+    const job = new Job(["outage", "true"], env({ ROWLOCK_HTTP: await line.start() }));
+    const seen = (pattern: RegExp) => (job.err.match(pattern) ?? []).length;
+    await expect.poll(() => seen(/waiting for/g)).toBe(1);
+    for (const outage of [1, 2]) {
+      line.isDown = true;
+      await expect.poll(() => seen(/tries again/g)).toBe(outage);
+      line.isDown = false;
+      await expect.poll(() => seen(/the server answers again/g), { timeout: 5_000 }).toBe(outage);
+    }
+    expect((await shown("outage")).waiters).toMatchObject([{ ticketNumber: 2n }]);
+    await server.client.call("release", { leaseId });
+    expect(await job.ended).toBe(0);
+    line.stop();
+  });
+
+  test("gives up a server that does not answer when the time to wait is over", async () => {
+    const job = new Job(["silent", "true"], env({ WAIT_SECONDS: "2", ROWLOCK_HTTP: "http://127.0.0.1:1" }));
+    expect(await job.ended).toBe(69);
+    expect(job.err.match(/tries again/g)).toHaveLength(1);
+    expect(job.err).not.toMatch(/cannot open/);
+  });
+
+  test.each([
+    ["a wrong token", 77, { ROWLOCK_HTTP_TOKEN: "wrong" }, /not acquired: .*credentials/i],
+    ["an unknown kind of address", 69, { ROWLOCK_HTTP: "htp://localhost" }, /not acquired: .*htp/],
+    ["TLS where there is none", 69, { tls: "s" }, /not acquired: no Rowlock at https.*curl: \(35\)/],
+    ["a name that is too long", 64, { name: "x".repeat(256) }, /not acquired: .*at most 255 bytes/],
+  ])("ends at once for %s", async (_, code, given: Record<string, string>, said) => {
+    const { tls = "", name = "ends", ...more } = given;
+    const origin = new URL(door.url).origin.replace("http", `http${tls}`);
+    const job = new Job([name, "true"], env({ ROWLOCK_HTTP: origin, ...more }));
+    expect([await job.ended, job.err]).toEqual([code, expect.stringMatching(said)]);
+    expect(job.err).not.toMatch(/tries again/);
+  });
+
+  test("ends at once when another program answers, with the status of its answer", async () => {
+    const other = createHttpServer((_, response) => response.writeHead(404).end("<h1>Not here</h1>"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const origin = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const job = new Job(["elsewhere", "true"], env({ ROWLOCK_HTTP: origin }));
+    expect(await job.ended).toBe(69);
+    expect(job.err).toBe(`with-lock: not acquired: no Rowlock at ${origin}: status 404\n`);
+    other.close();
+  });
+
+  test("names all faults of the call at once, and prints its usage without a command", async () => {
+    const job = new Job(["x", "true"], env({ ROWLOCK_HTTP: "", TTL_SECONDS: "5m", WAIT_SECONDS: "1.5" }));
+    expect(await job.ended).toBe(64);
+    expect(job.err.split("\n")).toEqual([
+      expect.stringContaining("ROWLOCK_HTTP is not set"),
+      'with-lock: WAIT_SECONDS is "1.5": write whole seconds, such as 60',
+      'with-lock: TTL_SECONDS is "5m": write whole seconds, such as 60',
+      "",
+    ]);
+    const short = new Job(["x", "true"], env({ TTL_SECONDS: "2" }));
+    expect([await short.ended, short.err]).toEqual([64, "with-lock: TTL_SECONDS is 2: write 3 or more\n"]);
+    const none = new Job([], env());
+    expect([await none.ended, none.err]).toEqual([64, expect.stringMatching(/^Usage: with-lock\.sh NAME/)]);
+  });
+
+  test("passes on its input, and the name as it was given; a slash after the address changes nothing", async () => {
+    const name = 'a "name" \\ of all';
+    const command = ["sh", "-c", 'cat; printf "%s" "$ROWLOCK_NAME"'];
+    const job = new Job([name, ...command], env({ ROWLOCK_HTTP: `${new URL(door.url).origin}/` }), "input\n");
+    expect([await job.ended, job.out]).toEqual([0, `input\n${name}`]);
+  });
+
+  test("says why it waits: a pause and its reason", async () => {
+    await server.client.limit("frozen", 0, { reason: "freeze until Monday" });
+    const job = new Job(["frozen", "true"], env({ WAIT_SECONDS: "1" }));
+    expect(await job.ended).toBe(75);
+    expect(job.err).toMatch(/with-lock: 1st in the queue; paused: limit 0 .*freeze until Monday/);
   });
 
   test("runs the job of Kubernetes as its container does", async () => {
