@@ -227,7 +227,7 @@ describe.skipIf(!hasCurl)("with-lock.sh", () => {
   });
 
   test("gives up a server that does not answer when the time to wait is over", async () => {
-    const job = new Job(["silent", "true"], env({ WAIT_SECONDS: "2", ROWLOCK_HTTP: "http://127.0.0.1:1" }));
+    const job = new Job(["silent", "true"], env({ WAIT_SECONDS: "4", ROWLOCK_HTTP: "http://127.0.0.1:1" }));
     expect(await job.ended).toBe(69);
     expect(job.err.match(/tries again/g)).toHaveLength(1);
     expect(job.err).not.toMatch(/cannot open/);
