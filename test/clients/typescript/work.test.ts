@@ -39,7 +39,7 @@ test("logs a handler that throws, gives its lock the status for that, and lets i
   expect(log).toEqual(['The handler of the lock "task/1" failed: Error: a bug']);
   await until(async () => (await operator.getLock("task/1")).holderCount === 0);
   const { record } = await operator.getLock("task/1");
-  expect(record).toMatchObject({ status: "new", lastRun: { endReason: "RELEASED" } });
+  expect(record).toMatchObject({ status: "new", failures: 1, lastRun: { endReason: "FAILED" } });
   expect(Number(record?.notBefore)).toBeGreaterThan(Date.now() - 60_000);
   stop.abort();
   await working;
@@ -63,6 +63,27 @@ test("lets a lock rest whose status is refused, longer with each time", async ()
   stop.abort();
   await working;
 });
+
+test.each<[number, WorkOptions, ("endedAt" | "grantedAt")?]>([
+  [4_000, {}],
+  [7_200_000, { backoff: { first: 3_600_000, max: 7_200_000 } }],
+  [10_800_000, { minInterval: 10_800_000 }, "grantedAt"],
+])(
+  "lets a lock whose third handler in a row fails rest for %i ms with %j",
+  async (restMs, options, since = "endedAt") => {
+    const { begun, ends, work, stop, operator } = await stage(1);
+    for (let run = 1; run <= 2; run++) await (await operator.lock("task/1")).release({ failed: true });
+    const working = work(options);
+    await until(() => begun.length === 1);
+    ends.get("task/1")?.reject(new Error("a bug"));
+    await until(async () => (await operator.getLock("task/1")).holderCount === 0);
+    const { record } = await operator.getLock("task/1");
+    expect(record).toMatchObject({ failures: 3, lastRun: { endReason: "FAILED" } });
+    expect(Number(record?.notBefore) - Number(record?.lastRun?.[since])).toBe(restMs);
+    stop.abort();
+    await working;
+  },
+);
 
 test("ends with its handlers when the client is closed", async () => {
   const { work, begun, ends, rowlock } = await stage(1);
