@@ -63,10 +63,12 @@ type command struct {
 	MinIntervalMs         *float64
 	LockDelayMs           *float64
 	StatusIfLost          *string
+	Backoff               *backoff
 	IfStatus              []string
 	Status                *string
 	CoolDownMs            *float64
 	AttemptsLeft          *attempts
+	Failed                bool
 	NotBeforeMs           *instant
 	NotBeforeInMs         *float64
 	ExplainAfterMs        *float64
@@ -117,6 +119,12 @@ type rate struct {
 	Permits uint32
 	PerMs   float64
 	Burst   uint32
+}
+
+// backoff is how long a lock rests after a failure.
+type backoff struct {
+	FirstMs float64
+	MaxMs   float64
 }
 
 // attempts is a number, or "unlimited".

@@ -105,6 +105,9 @@ func claimOptionsOf(asked *command) []rowlock.LeaseOption {
 	if asked.StatusIfLost != nil {
 		options = append(options, rowlock.StatusIfLost(*asked.StatusIfLost))
 	}
+	if rests := asked.Backoff; rests != nil {
+		options = append(options, rowlock.Backoff(durationOf(rests.FirstMs), durationOf(rests.MaxMs)))
+	}
 	return options
 }
 
@@ -112,6 +115,9 @@ func releaseOptionsOf(asked *command) []rowlock.ReleaseOption {
 	var options []rowlock.ReleaseOption
 	if asked.CoolDownMs != nil {
 		options = append(options, rowlock.CoolDown(durationOf(*asked.CoolDownMs)))
+	}
+	if asked.Failed {
+		options = append(options, rowlock.Failed())
 	}
 	for _, option := range recordOptionsOf(asked) {
 		options = append(options, option)

@@ -56,17 +56,26 @@ func recordOf(record *rowlock.RecordView) object {
 	if record == nil {
 		return nil
 	}
-	shown := object{"status": record.Status, "version": strconv.FormatUint(record.Version, 10)}
+	shown := object{
+		"status": record.Status, "version": strconv.FormatUint(record.Version, 10), "failures": record.Failures,
+	}
 	if record.AttemptsLeft != rowlock.Unlimited {
 		shown["attemptsLeft"] = record.AttemptsLeft
 	}
 	if !record.NotBefore.IsZero() {
 		shown["notBeforeMs"] = record.NotBefore.UnixMilli()
 	}
-	if run := record.LastRun; run != nil {
-		shown["lastRun"] = object{
-			"owner": run.Owner, "token": strconv.FormatUint(run.Token, 10), "endReason": run.EndReason, "status": run.Status,
-		}
+	if record.LastRun != nil {
+		shown["lastRun"] = runOf(record.LastRun)
+	}
+	if record.LastSuccess != nil {
+		shown["lastSuccess"] = runOf(record.LastSuccess)
 	}
 	return shown
+}
+
+func runOf(run *rowlock.LastRunView) object {
+	return object{
+		"owner": run.Owner, "token": strconv.FormatUint(run.Token, 10), "endReason": run.EndReason, "status": run.Status,
+	}
 }

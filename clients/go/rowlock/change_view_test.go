@@ -21,7 +21,7 @@ func TestAChangeHasWhatItsKindNames(t *testing.T) {
 		`lock_name: "a" limit {from: 2 to: 2 rate_to {permits: 5 per {seconds: 1} burst: 3}}`: `{"kind":"limit","lockName":"a","pattern":"","pool":"","changedBy":"",` +
 			`"limit":{"from":2,"to":2,"rateTo":{"permits":5,"perNs":1000000000,"burst":3}},"reason":""}`,
 		`changed_at {seconds: 1} lock_name: "a" record {from {status: "new" attempts_left: 2 version: 7}}`: `{"changedAt":"1970-01-01T00:00:01Z",` +
-			`"kind":"record","lockName":"a","pattern":"","pool":"","changedBy":"","record":{"from":{"attemptsLeft":2,"status":"new","version":"7"}},"reason":""}`,
+			`"kind":"record","lockName":"a","pattern":"","pool":"","changedBy":"","record":{"from":{"attemptsLeft":2,"status":"new","failures":0,"version":"7"}},"reason":""}`,
 		`lock_name: "a" forced_release {claim {lock_name: "a" ticket_number: 4 state: CLAIM_STATE_HELD owner: "o" principal: "p"}}`: `{"kind":"forced release",` +
 			`"lockName":"a","pattern":"","pool":"","changedBy":"","forcedRelease":{"lockName":"a","ticketNumber":"4","state":"held","owner":"o","principal":"p"},"reason":""}`,
 		`changed_by: "s" policy {to: "h"}`: `{"kind":"policy","lockName":"","pattern":"","pool":"","changedBy":"s","policy":{"from":"","to":"h"},"reason":""}`,

@@ -18,7 +18,8 @@ type ClaimEndView struct {
 	EndedBy string `json:"endedBy"`
 	// Note is the reason of its forced release.
 	Note string `json:"note"`
-	// Status is the lock's status at that time, for [ErrStatusMismatch].
+	// Status is the lock's status at that time, for [ErrStatusMismatch]. After a run it is the one that the run left, if the
+	// lock has a record.
 	Status string `json:"status"`
 	// LockName is, of a claim for several locks, the one because of which it ended, for [ErrNeverFits], [ErrExhausted] and
 	// [ErrStatusMismatch]; otherwise empty.

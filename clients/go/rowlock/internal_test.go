@@ -71,7 +71,7 @@ func TestALateGrantIsTooEarlyToUse(t *testing.T) {
 	if !newHeldLease(turns, provisional, 119*time.Second, 2*time.Second).isTooEarly(false) {
 		t.Error("its confirmation may come too late")
 	}
-	for _, set := range []LeaseOption{MinInterval(time.Second), LockDelay(time.Second), StatusIfLost(""), IfStatus("new")} {
+	for _, set := range []LeaseOption{MinInterval(time.Second), LockDelay(time.Second), StatusIfLost(""), IfStatus("new"), Backoff(1, 0)} {
 		asked := &leaseOptions{}
 		set(asked)
 		lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second), Provisional: true}

@@ -99,7 +99,7 @@ func TestAPlaceInJSON(t *testing.T) {
 		`{"leaseId":"l","name":"a","token":"1","ttlNs":0,"also":[{"lockName":"b","mode":"shared","permits":1,"token":"2"}]}`: rowlock.RenewedLease{
 			LeaseID: "l", Name: "a", Token: 1, Also: []rowlock.ClaimedLock{{LockName: "b", Mode: rowlock.Shared, Permits: 1, Token: 2}},
 		},
-		`{"attemptsLeft":1,"status":"new","version":"2"}`: rowlock.RecordView{AttemptsLeft: 1, Status: "new", Version: 2},
+		`{"attemptsLeft":1,"status":"new","failures":3,"version":"2"}`: rowlock.RecordView{AttemptsLeft: 1, Status: "new", Failures: 3, Version: 2},
 	} {
 		if text, err := json.Marshal(shown); err != nil || string(text) != wanted {
 			t.Errorf("%s, and not %s: %v", text, wanted, err)

@@ -90,6 +90,7 @@ func (o *leaseOptions) leaseTerms() *rowlockv1.LeaseTerms {
 		LockDelay:    o.terms.lockDelay,
 		StatusIfLost: o.terms.statusIfLost,
 		IfStatus:     o.terms.ifStatus,
+		Backoff:      o.terms.backoff,
 	}
 	if o.ttl != Forever {
 		asked.Lasting = &rowlockv1.LeaseTerms_Ttl{Ttl: durationpb.New(o.ttl)}

@@ -66,6 +66,8 @@ const (
 	ErrExpired        Reason = "EXPIRED"
 	ErrReleased       Reason = "RELEASED"
 	ErrForceReleased  Reason = "FORCE_RELEASED"
+	// ErrFailed: the lease was released, and its work had [Failed].
+	ErrFailed Reason = "FAILED"
 	// ErrRate: the rate of the lock does not allow the grant yet.
 	ErrRate Reason = "RATE"
 	// ErrSuperseded: a newer request took the place in the queue, as the lock's [QueueRules] say.

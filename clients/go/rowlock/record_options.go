@@ -64,12 +64,19 @@ func (set releaseOption) ofRelease(o *releaseOptions) { set(o) }
 type releaseOptions struct {
 	recordChanges
 	coolDown *durationpb.Duration
+	failed   bool
 }
 
-// CoolDown forbids grants for this long from the release on, 0 to 10 years, instead of the lease's [MinInterval]. 0:
-// the lock may be granted at once.
+// CoolDown forbids grants for this long from the release on, 0 to 10 years, instead of the lease's [MinInterval] or
+// [Backoff]. 0: the lock may be granted at once.
 func CoolDown(pause time.Duration) ReleaseOption {
 	return releaseOption(func(o *releaseOptions) { o.coolDown = durationpb.New(pause) })
+}
+
+// Failed says that the work has failed: the lease ends as [ErrFailed], and the lease's [Backoff] applies. Alone it makes no
+// record; a record counts the failures, and keeps the last run that was a success.
+func Failed() ReleaseOption {
+	return releaseOption(func(o *releaseOptions) { o.failed = true })
 }
 
 // releaseRequestOf builds the request. It fails for options that cannot work.
@@ -83,6 +90,6 @@ func releaseRequestOf(leaseID string, options []ReleaseOption) (*rowlockv1.Relea
 		wrong.add("AttemptsLeft", "a release can only set a number; use UpdateRecord to remove the bound")
 	}
 	return &rowlockv1.ReleaseRequest{
-		LeaseId: leaseID, CoolDown: o.coolDown, Status: o.status, AttemptsLeft: attempts,
+		LeaseId: leaseID, CoolDown: o.coolDown, Status: o.status, AttemptsLeft: attempts, Failed: o.failed,
 	}, wrong.err()
 }

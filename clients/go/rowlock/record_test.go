@@ -140,6 +140,66 @@ func TestARecordCanForbidAGrant(t *testing.T) {
 	}
 }
 
+func TestAFailedRunIsCountedAndTheLockRestsLongerEachTime(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	// No time has to pass, as the record is due again by an update.
+	run := func(options ...rowlock.ReleaseOption) rowlock.RecordView {
+		update(t, client, nameOf(t), rowlock.NotBefore(time.Time{}))
+		lock := mustLock(t, client, nameOf(t), rowlock.Backoff(time.Hour, 90*time.Minute), rowlock.Wait(0))
+		if released, err := lock.Release(background, options...); !released || err != nil {
+			t.Fatal(released, err)
+		}
+		return *look(t, client, nameOf(t)).Record
+	}
+	if record := run(); record.Failures != 0 || !record.NotBefore.IsZero() || *record.LastSuccess != *record.LastRun {
+		t.Fatalf("%+v", record)
+	}
+	for failures, rest := range []time.Duration{time.Hour, 90 * time.Minute, 90 * time.Minute} {
+		record := run(rowlock.Failed(), rowlock.Status("failed"))
+		if record.Failures != failures+1 || record.LastRun.EndReason != rowlock.ErrFailed || record.Status != "failed" {
+			t.Fatalf("%+v", record)
+		}
+		if record.LastSuccess.Token != 1 || record.LastSuccess.EndReason != rowlock.ErrReleased {
+			t.Fatalf("%+v", record.LastSuccess)
+		}
+		if rested := record.NotBefore.Sub(record.LastRun.EndedAt); rested != rest {
+			t.Fatal(rested)
+		}
+	}
+	if record := run(rowlock.Failed(), rowlock.CoolDown(0)); record.Failures != 4 || !record.NotBefore.IsZero() {
+		t.Fatalf("%+v", record)
+	}
+	if record := run(); record.Failures != 0 || record.LastSuccess.Token != 6 {
+		t.Fatalf("%+v", record)
+	}
+	for claim, err := range client.ListClaims(background, rowlock.ListClaimsOptions{LockName: nameOf(t)}) {
+		if err != nil || claim.Token > 1 && claim.End.Status != "failed" {
+			t.Fatalf("%+v %v", claim.End, err)
+		}
+	}
+}
+
+func TestWithoutAMaxABackoffStaysTheSame(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for range 2 {
+		update(t, client, nameOf(t), rowlock.NotBefore(time.Time{}))
+		lock := mustLock(t, client, nameOf(t), rowlock.Backoff(time.Hour, 0))
+		if released, err := lock.Release(background, rowlock.Failed()); !released || err != nil {
+			t.Fatal(released, err)
+		}
+	}
+	record := look(t, client, nameOf(t)).Record
+	if record.Failures != 2 || record.LastSuccess != nil || !record.NotBefore.Equal(record.LastRun.EndedAt.Add(time.Hour)) {
+		t.Fatalf("%+v", record)
+	}
+	_, err := client.Lock(background, nameOf(t), rowlock.Backoff(0, -1), rowlock.MinInterval(-1))
+	if failed, ok := asType[*rowlock.Error](err); !ok || len(failed.Violations) < 3 {
+		t.Fatalf("%+v", err)
+	}
+}
+
 func TestALockRemembersThatItWasLost(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
@@ -172,6 +232,7 @@ func TestALeaseLostByTheClientsClockEndsAsLost(t *testing.T) {
 		"a status":    {option: rowlock.StatusIfLost("crashed")},
 		"a delay":     {option: rowlock.LockDelay(time.Minute)},
 		"an interval": {option: rowlock.MinInterval(time.Hour)},
+		"a backoff":   {option: rowlock.Backoff(time.Hour, 0)},
 		"nothing":     {option: rowlock.IfStatus(""), isSent: true},
 	} {
 		t.Run(how, func(t *testing.T) {

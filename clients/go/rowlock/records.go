@@ -22,6 +22,10 @@ type RecordView struct {
 	Status string `json:"status"`
 	// LastRun is nil if no lease has ended since the record was made.
 	LastRun *LastRunView `json:"lastRun,omitzero"`
+	// LastSuccess is the last run that was released, and had not failed; nil if none was since the record was made.
+	LastSuccess *LastRunView `json:"lastSuccess,omitzero"`
+	// Failures is how many runs in a row, up to the last one, have failed or were lost.
+	Failures int `json:"failures"`
 	// Version is for [IfVersion] of the next change.
 	Version uint64 `json:"version,string"`
 }
@@ -32,7 +36,7 @@ type LastRunView struct {
 	Token     uint64    `json:"token,string"`
 	GrantedAt time.Time `json:"grantedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
-	// EndReason is [ErrReleased], [ErrExpired] or [ErrForceReleased].
+	// EndReason is [ErrReleased], [ErrFailed], [ErrExpired] or [ErrForceReleased].
 	EndReason Reason `json:"endReason"`
 	// Status is the lock's status after that lease ended.
 	Status string `json:"status"`
@@ -47,20 +51,28 @@ func recordOf(record *rowlockv1.LockRecord) *RecordView {
 		NotBefore:    timeOf(record.GetNotBefore()),
 		AttemptsLeft: Unlimited,
 		Status:       record.GetStatus(),
+		LastRun:      lastRunOf(record.GetLastRun()),
+		LastSuccess:  lastRunOf(record.GetLastSuccess()),
+		Failures:     int(record.GetFailures()),
 		Version:      record.GetVersion(),
 	}
 	if record.AttemptsLeft != nil {
 		view.AttemptsLeft = int(record.GetAttemptsLeft())
 	}
-	if run := record.GetLastRun(); run != nil {
-		view.LastRun = &LastRunView{
-			Owner:     run.GetOwner(),
-			Token:     run.GetFencingToken(),
-			GrantedAt: timeOf(run.GetGrantedAt()),
-			EndedAt:   timeOf(run.GetEndedAt()),
-			EndReason: endReason(run.GetEndReason()),
-			Status:    run.GetStatus(),
-		}
-	}
 	return view
+}
+
+// lastRunOf is nil if there is no such run.
+func lastRunOf(run *rowlockv1.LastRun) *LastRunView {
+	if run == nil {
+		return nil
+	}
+	return &LastRunView{
+		Owner:     run.GetOwner(),
+		Token:     run.GetFencingToken(),
+		GrantedAt: timeOf(run.GetGrantedAt()),
+		EndedAt:   timeOf(run.GetEndedAt()),
+		EndReason: endReason(run.GetEndReason()),
+		Status:    run.GetStatus(),
+	}
 }

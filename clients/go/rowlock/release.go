@@ -152,7 +152,7 @@ func withoutRefused(request *rowlockv1.ReleaseRequest, err *Error) *rowlockv1.Re
 	isRefused := func(field string) bool {
 		return slices.ContainsFunc(err.Violations, func(one Violation) bool { return strings.HasSuffix(one.Field, field) })
 	}
-	accepted := &rowlockv1.ReleaseRequest{LeaseId: request.GetLeaseId()}
+	accepted := &rowlockv1.ReleaseRequest{LeaseId: request.GetLeaseId(), Failed: request.GetFailed()}
 	if isRefused("lease_id") || request.Status == nil && request.CoolDown == nil && request.AttemptsLeft == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ type Spent struct {
 // [Client.Lock] does. With [Wait] of 0 it fails with [ErrRate] if it is too early, and [Error.RetryAfter] says when it is
 // not. The same [RequestID] gets the same Spent, so nobody pays twice. When ctx is done, the place in the queue is
 // free at once, but what was granted meanwhile is spent. The options of what is held do not apply: [As], [Also], [TTL],
-// [Margin], [MinInterval], [LockDelay] and [StatusIfLost].
+// [Margin], [MinInterval], [LockDelay], [StatusIfLost] and [Backoff].
 func (c *Client) Spend(ctx context.Context, name string, options ...LockOption) (Spent, error) {
 	spent, refusal, err := c.spend(ctx, name, options)
 	if refusal != nil {
@@ -86,6 +86,7 @@ func spendOptionsOf(options []LockOption) (*lockOptions, error) {
 		{"MinInterval", o.terms.minInterval != nil},
 		{"LockDelay", o.terms.lockDelay != nil},
 		{"StatusIfLost", o.terms.statusIfLost != nil},
+		{"Backoff", o.terms.backoff != nil},
 	} {
 		if one.isSet {
 			wrong.add(one.option, "is for what is held, and a spend holds nothing")

@@ -209,7 +209,7 @@ func TestASpendRefusesTheOptionsOfWhatIsHeld(t *testing.T) {
 	client := connectTo(t, deadAddress(t))
 	for option, set := range map[string]rowlock.LockOption{
 		"As": rowlock.As(rowlock.Shared), "TTL": rowlock.TTL(time.Minute), "Margin": rowlock.Margin(0),
-		"MinInterval": rowlock.MinInterval(0), "LockDelay": rowlock.LockDelay(0), "StatusIfLost": rowlock.StatusIfLost(""),
+		"MinInterval": rowlock.MinInterval(0), "LockDelay": rowlock.LockDelay(0), "StatusIfLost": rowlock.StatusIfLost(""), "Backoff": rowlock.Backoff(1, 0),
 	} {
 		_, err := client.Spend(background, "x", set)
 		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != option {

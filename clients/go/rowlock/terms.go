@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
 // terms are the options of a lease that concern the lock's record.
@@ -12,11 +14,12 @@ type terms struct {
 	minInterval, lockDelay *durationpb.Duration
 	statusIfLost           *string
 	ifStatus               []string
+	backoff                *rowlockv1.Backoff
 }
 
 // tellsLossApart reports whether the lock's record must show a loss differently from a release.
 func (t *terms) tellsLossApart() bool {
-	return t.minInterval != nil || t.lockDelay != nil || t.statusIfLost != nil
+	return t.minInterval != nil || t.lockDelay != nil || t.statusIfLost != nil || t.backoff != nil
 }
 
 // areSet reports whether the end of a confirmed lease leaves a mark in the lock's record.
@@ -34,6 +37,18 @@ func MinInterval(interval time.Duration) LeaseOption {
 // under way.
 func LockDelay(delay time.Duration) LeaseOption {
 	return func(o *leaseOptions) { o.terms.lockDelay = durationpb.New(delay) }
+}
+
+// Backoff forbids grants for a time after a run that has [Failed] or was lost, so that what fails is not tried again at
+// once, whoever tries it: for first after the first failure, 1 µs to 10 years. Each further failure in a row doubles the
+// time, up to atMost. With an atMost of 0 the time is the same after each. It comes instead of [MinInterval], and
+// [CoolDown] replaces it; of [LockDelay] and it, the later time counts.
+func Backoff(first, atMost time.Duration) LeaseOption {
+	asked := &rowlockv1.Backoff{First: durationpb.New(first)}
+	if atMost != 0 {
+		asked.Max = durationpb.New(atMost)
+	}
+	return func(o *leaseOptions) { o.terms.backoff = asked }
 }
 
 // StatusIfLost is the lock's status after the lease is lost, at most 63 bytes. Default: the status stays as it is.

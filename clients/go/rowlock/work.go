@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// failedCoolDown: a lock whose handler has failed rests for so long, so that it is not taken again at once.
-	failedCoolDown = time.Second
-	// refusedCoolDownMax is the longest rest of a lock whose release the server refuses again and again: it doubles with
-	// each time.
-	refusedCoolDownMax = time.Minute
+	// A lock whose handler has failed, or whose worker has died, rests from restFirst up to restMax, twice as long each time, if
+	// nothing else is asked. So does one whose release the server refuses.
+	restFirst = time.Second
+	restMax   = time.Minute
 	// refusedLocksMax: of so many such locks the loop knows how often that was.
 	refusedLocksMax = 1_000
 	// captureMax is the most locks of one capture.
@@ -76,9 +75,9 @@ type refusals struct {
 func (r *refusals) rest(name string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rest := failedCoolDown
+	rest := restFirst
 	for range r.counts[name] {
-		rest = min(refusedCoolDownMax, 2*rest)
+		rest = min(restMax, 2*rest)
 	}
 	return rest
 }
@@ -100,7 +99,11 @@ func (r *refusals) accepted(name string) {
 
 // Work captures locks under the prefix as they become free and due, with [Client.Capture], runs the handler with each of
 // them, and releases it, with the status of [StatusWhenDone] or [StatusWhenFailed]. It logs what handlers return as
-// errors, and goes on. It outlives outages of servers. An error that no other try heals, such as a missing right, ends it.
+// errors, releases their locks as [Failed], and goes on. It outlives outages of servers. An error that no other try heals,
+// such as a missing right, ends it.
+//
+// A lock whose handler has failed, or which was lost, rests: for 1 s, and twice as long each time in a row, up to a minute,
+// unless [Backoff] or [MinInterval] says otherwise.
 //
 // When ctx is done or the client is closed, Work takes no more locks, waits for the handlers that run, and returns nil.
 // The context of a handler is cancelled only when its lock is lost or the client is closed, so that a handler can finish.
@@ -158,6 +161,10 @@ func workOptionsOf(prefix string, options []WorkOption) (*workOptions, error) {
 	wrong = append(wrong, o.check()...)
 	if o.statusWhenFailed == nil {
 		o.statusWhenFailed = o.terms.statusIfLost
+	}
+	// With a MinInterval, a lock rests in any case.
+	if o.terms.backoff == nil && o.terms.minInterval == nil {
+		Backoff(restFirst, restMax)(&o.leaseOptions)
 	}
 	return o, wrong.err()
 }
@@ -232,12 +239,9 @@ func (w *work) handle(lock *Lock) {
 	}
 	if err := w.handler(working, lock); err != nil {
 		w.log("rowlock: the handler of a lock failed", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
-		var options []ReleaseOption
+		options := []ReleaseOption{Failed()}
 		if w.asked.statusWhenFailed != nil {
 			options = append(options, Status(*w.asked.statusWhenFailed))
-		}
-		if w.asked.terms.minInterval == nil {
-			options = append(options, CoolDown(failedCoolDown))
 		}
 		w.release(ctx, lock, options)
 		return

@@ -60,6 +60,47 @@ func TestAWorkerRunsItsHandlerWithSoManyLocksAtOnce(t *testing.T) {
 	}
 }
 
+func TestALockWhoseHandlerFailsRestsLongerWithEachTime(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for how, of := range map[string]struct {
+		options []rowlock.WorkOption
+		rest    time.Duration
+	}{
+		"by default":      {rest: 4 * time.Second},
+		"as it is asked":  {options: []rowlock.WorkOption{rowlock.Backoff(time.Hour, 2*time.Hour)}, rest: 2 * time.Hour},
+		"for an interval": {options: []rowlock.WorkOption{rowlock.MinInterval(3 * time.Hour)}, rest: 3 * time.Hour},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			prefix := tasks(t, client, 1)
+			// It has failed twice before, so that the test has to wait for no rest.
+			for range 2 {
+				if _, err := mustLock(t, client, prefix+"0").Release(background, rowlock.Failed()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, stop := context.WithCancel(background)
+			err := client.Work(ctx, prefix, func(context.Context, *rowlock.Lock) error {
+				stop()
+				return errors.New("broken")
+			}, append(of.options, rowlock.StatusWhenFailed("failed"))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record := look(t, client, prefix+"0").Record
+			since := record.LastRun.EndedAt
+			if how == "for an interval" {
+				since = record.LastRun.GrantedAt
+			}
+			if record.Failures != 3 || record.Status != "failed" || record.LastRun.EndReason != rowlock.ErrFailed ||
+				!record.NotBefore.Equal(since.Add(of.rest)) {
+				t.Errorf("%+v %+v", record, record.LastRun)
+			}
+		})
+	}
+}
+
 func TestAWorkerThatIsStoppedWaitsForItsHandlers(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))

@@ -12,6 +12,7 @@ import rowlock.aio
 from rowlock import (
     ClaimEndView,
     ClaimView,
+    LastRunView,
     LimitView,
     LockView,
     Place,
@@ -222,20 +223,19 @@ def lock_json(lock: LockView) -> dict[str, Any]:
 
 
 def record_json(record: RecordView) -> dict[str, Any]:
-    run = record.last_run
     return {
         "status": record.status,
         "attemptsLeft": record.attempts_left,
         "notBeforeMs": record.not_before and round(record.not_before.timestamp() * 1_000),
         "version": str(record.version),
-        "lastRun": run
-        and {
-            "owner": run.owner,
-            "token": str(run.token),
-            "endReason": run.end_reason,
-            "status": run.status,
-        },
+        "lastRun": record.last_run and _run_json(record.last_run),
+        "lastSuccess": record.last_success and _run_json(record.last_success),
+        "failures": record.failures,
     }
+
+
+def _run_json(run: LastRunView) -> dict[str, Any]:
+    return {"owner": run.owner, "token": str(run.token), "endReason": run.end_reason, "status": run.status}
 
 
 def claim_json(claim: ClaimView) -> dict[str, Any]:

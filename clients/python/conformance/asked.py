@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from rowlock import FOREVER, QueueRules, Rate, WantedLock
+from rowlock import FOREVER, Backoff, QueueRules, Rate, WantedLock
 
 Command = dict[str, Any]
 
@@ -31,12 +31,21 @@ _LEASE_TIMES = {
 def lock_options(command: Command) -> dict[str, Any]:
     also = command.get("also")
     return {
+        **_backoff(command),
         **({} if also is None else {"also": [_further_lock(each) for each in also]}),
         **_named(command, {**_LEASE, "permits": "permits", "mode": "mode"}),
         **_times(
             command, {**_LEASE_TIMES, "positionIntervalMs": "position_interval", "headStartMs": "head_start"}
         ),
     }
+
+
+def _backoff(command: Command) -> dict[str, Any]:
+    asked = command.get("backoff")
+    if asked is None:
+        return {}
+    times = _times(asked, {"firstMs": "first", "maxMs": "max"})
+    return {"backoff": Backoff(times["first"], times.get("max"))}
 
 
 def _further_lock(lock: dict[str, Any]) -> str | WantedLock:
@@ -64,6 +73,7 @@ def queue_rules_of(rules: dict[str, Any]) -> QueueRules:
 
 def capture_options(command: Command) -> dict[str, Any]:
     return {
+        **_backoff(command),
         **_named(command, {**_LEASE, "prefix": "prefix", "names": "names", "count": "count"}),
         **_times(command, _LEASE_TIMES),
     }
@@ -81,12 +91,13 @@ def work_options(command: Command) -> dict[str, Any]:
             },
         ),
         **_times(command, {"ttlMs": "ttl"}),
+        **_backoff(command),
     }
 
 
 def release_options(command: Command) -> dict[str, Any]:
     return {
-        **_named(command, {"status": "status", "attemptsLeft": "attempts_left"}),
+        **_named(command, {"status": "status", "attemptsLeft": "attempts_left", "failed": "failed"}),
         **_times(command, {"coolDownMs": "cool_down"}),
     }
 

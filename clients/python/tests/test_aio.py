@@ -205,7 +205,7 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
             assert await client.try_lock(f"{name}/0") is None
             assert await client.delete_record(f"{name}/0", if_version=record_now.version, reason="old")
             changes = [each async for each in client.list_changes(name=f"{name}/0")]
-            deleted = RecordChange(dataclasses.replace(record_now, last_run=None), None)
+            deleted = RecordChange(dataclasses.replace(record_now, last_run=None, last_success=None), None)
             assert (changes[0].what, changes[0].reason) == (deleted, "old")
             (one,) = await client.capture(names=[f"{name}/0"])
             assert await client.release(one.lease_id, status="again")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rowlock import LockLost, LockState, clock
+from rowlock import Backoff, LockLost, LockState, clock
 from rowlock.engine.held_lease import HeldLease
 from rowlock.options import asked_of
 from rowlock.records import Terms
@@ -80,7 +80,13 @@ def test_that_is_provisional_is_not_relied_on_where_its_time_is_short() -> None:
 
 @pytest.mark.parametrize(
     "terms",
-    [Terms(min_interval=1.0), Terms(lock_delay=1.0), Terms(status_if_lost=""), Terms(if_status="new")],
+    [
+        Terms(min_interval=1.0),
+        Terms(lock_delay=1.0),
+        Terms(status_if_lost=""),
+        Terms(if_status="new"),
+        Terms(backoff=Backoff(1.0)),
+    ],
 )
 def test_that_has_terms_is_not_relied_on_while_it_is_provisional(terms: Terms) -> None:
     hands = Hands()

@@ -74,6 +74,21 @@ def test_all_faults_are_named_at_once() -> None:
     )
 
 
+def test_a_backoff_that_cannot_work_is_refused() -> None:
+    with pytest.raises(OptionError) as unmade:
+        rowlock.Backoff(None, "long")  # type: ignore[arg-type]
+    assert unmade.value.faults == ("first: set it", 'max: "long" must be a number of seconds or a timedelta')
+    with pytest.raises(OptionError) as refused:
+        asked_of("job", backoff=3, permits=0)
+    assert refused.value.faults == (
+        "backoff: 3 must be a rowlock.Backoff",
+        "permits: 0 must be a whole number from 1 on",
+    )
+    terms = asked_of("job", backoff=rowlock.Backoff(timedelta(minutes=1))).request.terms
+    assert terms.backoff.first.seconds == 60
+    assert not terms.backoff.HasField("max")
+
+
 @pytest.mark.parametrize(
     "refuse",
     [

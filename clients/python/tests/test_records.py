@@ -11,7 +11,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import LockState, Reason, RecordChange, RecordView, Refusal
+from rowlock import Backoff, LockState, Reason, RecordChange, RecordView, Refusal
 from rowlock.telemetry import LockSpan
 
 _HOUR = 3_600.0
@@ -133,6 +133,49 @@ def test_a_release_after_a_loss_still_records_the_loss(client: rowlock.Client, n
     assert record.not_before == record.last_run.ended_at + timedelta(seconds=60)
 
 
+def test_a_run_that_fails_is_counted_and_the_lock_rests_longer_each_time(
+    client: rowlock.Client, name: str
+) -> None:
+    def run(**options: Any) -> RecordView:
+        # No time has to pass, as the record is due again by an update.
+        client.update_record(name, not_before=None)
+        lock = client.lock(name, wait=0, backoff=Backoff(_HOUR, timedelta(minutes=90)))
+        assert lock.release(**options)
+        return record_of(client, name)
+
+    record = run()
+    assert (record.failures, record.not_before, record.last_success) == (0, None, record.last_run)
+    for failures, rest in enumerate((60, 90, 90), 1):
+        record = run(failed=True, status="failed")
+        assert record.last_run
+        assert record.last_run.ended_at
+        assert record.last_success
+        assert (record.failures, record.status, record.last_run.end_reason) == (failures, "failed", "FAILED")
+        assert (record.last_success.token, record.last_success.end_reason) == (1, Reason.RELEASED)
+        assert record.not_before == record.last_run.ended_at + timedelta(minutes=rest)
+    record = run(failed=True, cool_down=0)
+    assert (record.failures, record.not_before) == (4, None)
+    record = run(failed=False)
+    assert (record.failures, record.last_success) == (0, record.last_run)
+    ends = [each.end for each in client.list_claims(name=name) if each.end]
+    assert [(each.reason, each.status) for each in reversed(ends)] == [
+        ("RELEASED", ""),
+        *[("FAILED", "failed")] * 4,
+        ("RELEASED", "failed"),
+    ]
+
+
+def test_rests_the_same_time_each_time_without_a_longest(client: rowlock.Client, name: str) -> None:
+    for _ in range(2):
+        client.update_record(name, not_before=None)
+        assert client.lock(name, backoff=Backoff(_HOUR)).release(failed=True)
+    record = record_of(client, name)
+    assert record.last_run
+    assert record.last_run.ended_at
+    assert (record.failures, record.last_success) == (2, None)
+    assert record.not_before == record.last_run.ended_at + timedelta(hours=1)
+
+
 def test_a_loss_that_only_the_holder_knows_is_recorded(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
@@ -188,7 +231,9 @@ def test_changes_that_no_request_can_hold_are_refused_at_once(
         client.update_record("never", **options)
 
 
-@pytest.mark.parametrize("options", [{"status": 1}, {"cool_down": float("nan")}, {"colour": "red"}])
+@pytest.mark.parametrize(
+    "options", [{"status": 1}, {"cool_down": float("nan")}, {"colour": "red"}, {"failed": 1}]
+)
 def test_invalid_release_options_leave_the_lock_held(
     client: rowlock.Client, name: str, options: dict[str, Any]
 ) -> None:
@@ -201,10 +246,18 @@ def test_invalid_release_options_leave_the_lock_held(
 def test_mistakes_are_named_all_at_once(client: rowlock.Client, name: str) -> None:
     long = "x" * 64
     with pytest.raises(rowlock.RowlockError) as wrong:
-        client.lock(name, min_interval=-1, lock_delay=4e8, status_if_lost=long, if_status=[long])
+        client.lock(
+            name,
+            min_interval=-1,
+            lock_delay=4e8,
+            status_if_lost=long,
+            if_status=[long],
+            backoff=Backoff(2, 1),
+        )
     assert {each.field for each in wrong.value.violations} == {
         "request.terms.min_interval",
         "request.terms.lock_delay",
         "request.terms.status_if_lost",
         "request.terms.if_status[0]",
+        "request.terms.backoff.max",
     }

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from test_telemetry import said
 
 import rowlock
 import rowlock.aio
+from rowlock import Backoff
 
 
 def test_works_on_each_lock_and_notes_how_it_went(
@@ -81,6 +83,34 @@ def test_a_lock_whose_status_is_refused_rests_longer_with_each_time(
     assert record.status == "new"
     warnings = [text for text in said(caplog, logging.WARNING) if "the lock was given back" in text]
     assert [text.rpartition(" It rests ")[2] for text in warnings] == ["for 1 s.", "for 2 s.", "for 4 s."]
+
+
+@pytest.mark.parametrize(
+    ("options", "rest"),
+    [({}, 4), ({"backoff": Backoff(3_600, 7_200)}, 7_200), ({"min_interval": 10_800}, 10_800)],
+)
+def test_a_lock_whose_handler_fails_rests_longer_with_each_time(
+    client: rowlock.Client, name: str, options: dict[str, Any], rest: int
+) -> None:
+    task = f"{name}/1"
+    client.update_record(task, status="new")
+    # It has failed twice before, so that the test has to wait for no rest.
+    for _ in range(2):
+        assert client.lock(task).release(failed=True)
+    stop = rowlock.Cancellation()
+
+    def handle(_: rowlock.Lock) -> None:
+        stop.cancel()
+        raise ValueError("it is wrong")
+
+    client.work(f"{name}/", handle, status_if_lost="failed", cancel=stop, **options)
+    record = client.get_lock(task).record
+    assert record
+    assert record.last_run
+    assert (record.failures, record.status, record.last_run.end_reason) == (3, "failed", "FAILED")
+    since = record.last_run.granted_at if "min_interval" in options else record.last_run.ended_at
+    assert since
+    assert record.not_before == since + timedelta(seconds=rest)
 
 
 def test_a_handler_that_exits_has_failed(

@@ -58,11 +58,19 @@ function leaseOptionsOf(asked: Command, signal: AbortSignal) {
   };
 }
 
-function recordOptionsOf({ minIntervalMs, lockDelayMs, statusIfLost, ifStatus }: Command): RecordOptions {
+function recordOptionsOf(asked: Command): RecordOptions {
+  const { minIntervalMs, lockDelayMs, statusIfLost, ifStatus } = asked;
   return {
+    ...backoffOf(asked),
     ...(minIntervalMs !== undefined && { minInterval: minIntervalMs }),
     ...(lockDelayMs !== undefined && { lockDelay: lockDelayMs }),
     ...(statusIfLost !== undefined && { statusIfLost }),
     ...(ifStatus && { ifStatus }),
   };
+}
+
+export function backoffOf({ backoff }: Command): Pick<RecordOptions, "backoff"> {
+  if (backoff === undefined) return {};
+  const { firstMs, maxMs } = backoff;
+  return { backoff: { first: firstMs, ...(maxMs !== undefined && { max: maxMs }) } };
 }

@@ -1,6 +1,6 @@
 // The verbs for records: they set, delete and show what a lock remembers, also at a release.
 
-import type { RecordChanges, RecordView, ReleaseOptions, RowlockClient } from "../src/index.ts";
+import type { LastRunView, RecordChanges, RecordView, ReleaseOptions, RowlockClient } from "../src/index.ts";
 import type { Command, Verb } from "./verb.ts";
 
 export function recordVerbs(clientOf: (command: Command) => RowlockClient): Readonly<Record<string, Verb>> {
@@ -22,29 +22,30 @@ export function recordVerbs(clientOf: (command: Command) => RowlockClient): Read
   };
 }
 
-export function releaseOptionsOf({ status, coolDownMs, attemptsLeft }: Command): ReleaseOptions {
+export function releaseOptionsOf({ status, coolDownMs, attemptsLeft, failed }: Command): ReleaseOptions {
   return {
     ...(status !== undefined && { status }),
     ...(coolDownMs !== undefined && { coolDown: coolDownMs }),
     ...(attemptsLeft !== undefined && { attemptsLeft }),
+    ...(failed !== undefined && { failed }),
   };
 }
 
-export function recordOf({ status, attemptsLeft, notBefore, version, lastRun }: RecordView): object {
+export function recordOf(record: RecordView): object {
+  const { status, attemptsLeft, notBefore, version, lastRun, lastSuccess, failures } = record;
   return {
     status,
     ...(attemptsLeft !== undefined && { attemptsLeft }),
     ...(notBefore && { notBeforeMs: notBefore.getTime() }),
     version: String(version),
-    ...(lastRun && {
-      lastRun: {
-        owner: lastRun.owner,
-        token: String(lastRun.token),
-        endReason: lastRun.endReason,
-        status: lastRun.status,
-      },
-    }),
+    ...(lastRun && { lastRun: runOf(lastRun) }),
+    ...(lastSuccess && { lastSuccess: runOf(lastSuccess) }),
+    failures,
   };
+}
+
+function runOf({ owner, token, endReason, status }: LastRunView): object {
+  return { owner, token: String(token), endReason, status };
 }
 
 function reasonOf({ reason }: Command): Pick<RecordChanges, "reason"> {

@@ -1,6 +1,7 @@
 // Worker loops, by the names that the runner gives them. Each handler runs until the runner says how it ends.
 
 import type { RowlockClient } from "../src/index.ts";
+import { backoffOf } from "./lock-options.ts";
 import type { Command, Verb } from "./verb.ts";
 
 interface Worker {
@@ -40,6 +41,7 @@ export function workVerbs(
           ...(ifStatus && { ifStatus }),
           ...(statusWhenDone !== undefined && { statusWhenDone }),
           ...(statusIfLost !== undefined && { statusIfLost }),
+          ...backoffOf(asked),
         },
       );
       // The command that stops it reports how it ended.

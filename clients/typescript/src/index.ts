@@ -43,7 +43,14 @@ export type {
 export type { QueueRules, QueueRulesView, SetQueueRules, WhenFull } from "./queue-rules.ts";
 export type { Rate, RateView, SpendOptions, Spent } from "./rates.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
-export type { LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
+export type {
+  Backoff,
+  LastRunView,
+  RecordChanges,
+  RecordOptions,
+  RecordView,
+  ReleaseOptions,
+} from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
 export { RowlockError, type Violation } from "./rowlock-error.ts";
 export type { TokenSource } from "./token-source.ts";

@@ -54,7 +54,14 @@ export type Refusal =
   | (Common & { readonly reason: "STATUS_MISMATCH"; readonly status: string })
   /** The claim has ended: somebody released its ticket, an operator ended it, or a newer request took its place (SUPERSEDED). */
   | (Common & {
-      readonly reason: "SUPERSEDED" | "CANCELLED" | "LAPSED" | "EXPIRED" | "RELEASED" | "FORCE_RELEASED";
+      readonly reason:
+        | "SUPERSEDED"
+        | "CANCELLED"
+        | "LAPSED"
+        | "EXPIRED"
+        | "RELEASED"
+        | "FAILED"
+        | "FORCE_RELEASED";
     });
 
 export type RefusalName = Refusal["reason"];

@@ -64,6 +64,27 @@ test("lets a lock rest whose status is refused, longer with each time", async ()
   await working;
 });
 
+test.each<[number, WorkOptions, ("endedAt" | "grantedAt")?]>([
+  [4_000, {}],
+  [7_200_000, { backoff: { first: 3_600_000, max: 7_200_000 } }],
+  [10_800_000, { minInterval: 10_800_000 }, "grantedAt"],
+])(
+  "lets a lock whose third handler in a row fails rest for %i ms with %j",
+  async (restMs, options, since = "endedAt") => {
+    const { begun, ends, work, stop, operator } = await stage(1);
+    for (let run = 1; run <= 2; run++) await (await operator.lock("task/1")).release({ failed: true });
+    const working = work(options);
+    await until(() => begun.length === 1);
+    ends.get("task/1")?.reject(new Error("a bug"));
+    await until(async () => (await operator.getLock("task/1")).holderCount === 0);
+    const { record } = await operator.getLock("task/1");
+    expect(record).toMatchObject({ failures: 3, lastRun: { endReason: "FAILED" } });
+    expect(Number(record?.notBefore) - Number(record?.lastRun?.[since])).toBe(restMs);
+    stop.abort();
+    await working;
+  },
+);
+
 test("ends with its handlers when the client is closed", async () => {
   const { work, begun, ends, rowlock } = await stage(1);
   let hasEnded = false;

@@ -66,7 +66,7 @@ from rowlock.options import (
 from rowlock.queue_rules import QueueRules, QueueRulesView
 from rowlock.rates import Rate, RateView, Spent
 from rowlock.reason import Reason
-from rowlock.records import LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions
+from rowlock.records import Backoff, LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
 from rowlock.signals import release_on_signal
 from rowlock.times import FOREVER, Seconds
@@ -93,6 +93,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FOREVER",
+    "Backoff",
     "Cancellation",
     "CaptureOptions",
     "Captured",

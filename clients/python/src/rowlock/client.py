@@ -200,8 +200,9 @@ class Client:
         """Run the handler for each lock under `prefix` as soon as it is free and due, `concurrency` of them at once.
 
         Each lock is released when its handler has returned, with `status_when_done`, or has raised an exception, which
-        is logged, with `status_if_lost`. It goes on until it is cancelled, or the client is closed, and then waits for
-        the handlers that run. Outages only delay it. Raises OptionError, and a RowlockError that no waiting heals.
+        is logged, as `failed` and with `status_if_lost`. It goes on until it is cancelled, or the client is closed, and
+        then waits for the handlers that run. Outages only delay it. Raises OptionError, and a RowlockError that no
+        waiting heals.
         """
         run_work(self.capture, handler, work_of(prefix, self._bridge.own_option, options))
 
@@ -235,7 +236,8 @@ class Client:
     def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
         """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
 
-        The options set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`. A retry is safe.
+        The options set what the lock remembers: its `status`, a `cool_down`, `attempts_left`, and that its work has `failed`.
+        A retry is safe.
         """
         request = last_words_of(lease_id, **options)
         released = self._bridge.finished(self._bridge.open().release_by_id(request))

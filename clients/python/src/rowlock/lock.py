@@ -117,7 +117,7 @@ class Lock:
         """Release the lock, so that the server can grant it to the next waiter at once.
 
         Returns whether it was held until then; a second call returns the result of the first. The options of the
-        first call set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
+        first call set what the lock remembers: its `status`, a `cool_down`, `attempts_left`, and that its work has `failed`.
 
         Raises a RowlockError if no server answers; a lease with a time to live then ends by itself. The release
         continues if the wait for its answer is cancelled.

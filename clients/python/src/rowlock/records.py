@@ -9,11 +9,30 @@ from typing import Any, TypedDict
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from rowlock.checks import Wrong, checked, count_from, refuse, seconds, text, text_or_texts
+from rowlock.checks import Wrong, checked, count_from, flag, refuse, seconds, text, text_or_texts
 from rowlock.reason import Reason, end_reason_of
 from rowlock.times import Seconds, duration_of, instant_of, timestamp_of
 from rowlock.v1 import lock_pb2
 from rowlock.v1.lock_service_pb2 import ReleaseRequest, UpdateRecordRequest
+
+
+@dataclass(frozen=True, init=False)
+class Backoff:
+    """How long a lock rests after a failure: a run that failed or was lost."""
+
+    first: float
+    """Seconds after the first failure."""
+    max: float | None
+    """Each further failure in a row doubles the time, up to this. None: it is the same each time."""
+
+    def __init__(self, first: Seconds, max: Seconds | None = None) -> None:  # noqa: A002
+        """Raise OptionError for what no request can hold."""
+        faults: list[str] = ["first: set it"] if first is None else []
+        right = checked({"first": first, "max": max}, {"first": seconds, "max": seconds}, faults)
+        refuse(faults)
+        # The only way to set the fields of a frozen dataclass.
+        object.__setattr__(self, "first", right["first"])
+        object.__setattr__(self, "max", right.get("max"))
 
 
 class RecordOptions(TypedDict, total=False):
@@ -27,6 +46,8 @@ class RecordOptions(TypedDict, total=False):
     """The lock's new status if the lease is lost."""
     if_status: str | Sequence[str]
     """Grant only if the lock has this status, or one of these. A lock without a record has the status ""."""
+    backoff: Backoff
+    """After a run that failed (see ReleaseOptions) or a loss, the server grants nothing for a time that grows."""
 
 
 class ReleaseOptions(TypedDict, total=False):
@@ -35,9 +56,11 @@ class ReleaseOptions(TypedDict, total=False):
     status: str
     """The lock's new status."""
     cool_down: Seconds
-    """The server grants nothing for this long after the release; it replaces the `min_interval`. 0: due at once."""
+    """The server grants nothing for this long after the release; it replaces `min_interval` and `backoff`. 0: due at once."""
     attempts_left: int
     """How many more times the server may grant the lock."""
+    failed: bool
+    """True: the work has failed. The lease ends as FAILED, and its `backoff` applies. Alone it makes no record."""
 
 
 class RecordChanges(TypedDict, total=False):
@@ -62,7 +85,7 @@ class LastRunView:
     granted_at: datetime | None
     ended_at: datetime | None
     end_reason: Reason | str
-    """RELEASED, EXPIRED or FORCE_RELEASED."""
+    """RELEASED, FAILED, EXPIRED or FORCE_RELEASED."""
     status: str
     """The lock's status after its end."""
 
@@ -78,8 +101,19 @@ class RecordView:
     status: str
     last_run: LastRunView | None
     """None: no lease has ended since the record exists."""
+    last_success: LastRunView | None
+    """The last run that was RELEASED; None: none was since the record exists."""
+    failures: int
+    """How many runs in a row, up to the last one, have failed or were lost."""
     version: int
     """For the `if_version` of the next change."""
+
+
+def _backoff(value: Any) -> Backoff:
+    """A Backoff."""
+    if not isinstance(value, Backoff):
+        raise Wrong("must be a rowlock.Backoff")
+    return value
 
 
 RECORD_KINDS = {
@@ -87,6 +121,7 @@ RECORD_KINDS = {
     "lock_delay": seconds,
     "status_if_lost": text,
     "if_status": text_or_texts,
+    "backoff": _backoff,
 }
 """What each of the RecordOptions may be."""
 
@@ -99,11 +134,13 @@ class Terms:
     lock_delay: float | None = None
     status_if_lost: str | None = None
     if_status: Sequence[str] = ()
+    backoff: Backoff | None = None
 
     @property
     def remembers_loss(self) -> bool:
         """Whether a loss and a release leave different marks in the lock's record."""
-        return any(each is not None for each in (self.min_interval, self.lock_delay, self.status_if_lost))
+        kept = (self.min_interval, self.lock_delay, self.status_if_lost, self.backoff)
+        return any(each is not None for each in kept)
 
     @property
     def are_set(self) -> bool:
@@ -119,6 +156,10 @@ class Terms:
         if self.status_if_lost is not None:
             request.status_if_lost = self.status_if_lost
         request.if_status.extend(self.if_status)
+        if self.backoff is not None:
+            request.backoff.first.CopyFrom(duration_of(self.backoff.first))
+            if self.backoff.max is not None:
+                request.backoff.max.CopyFrom(duration_of(self.backoff.max))
 
 
 def terms_of(options: Mapping[str, Any]) -> Terms:
@@ -132,7 +173,10 @@ def last_words_of(lease_id: str, **options: Any) -> ReleaseRequest:
     right = checked(options, _RELEASE_KINDS, faults)
     refuse(faults)
     request = ReleaseRequest(
-        lease_id=lease_id, status=right.get("status"), attempts_left=right.get("attempts_left")
+        lease_id=lease_id,
+        status=right.get("status"),
+        attempts_left=right.get("attempts_left"),
+        failed=right.get("failed", False),
     )
     if "cool_down" in right:
         request.cool_down.CopyFrom(duration_of(right["cool_down"]))
@@ -174,7 +218,7 @@ def _instant(value: Any) -> Timestamp:
         raise Wrong("needs a time zone, as in datetime.now(timezone.utc)") from None
 
 
-_RELEASE_KINDS = {"status": text, "cool_down": seconds, "attempts_left": count_from(0)}
+_RELEASE_KINDS = {"status": text, "cool_down": seconds, "attempts_left": count_from(0), "failed": flag}
 _CHANGE_KINDS = {
     "not_before": _instant,
     "not_before_in": seconds,
@@ -190,6 +234,8 @@ def record_view(record: lock_pb2.LockRecord) -> RecordView:
         attempts_left=record.attempts_left if record.HasField("attempts_left") else None,
         status=record.status,
         last_run=_last_run_view(record.last_run) if record.HasField("last_run") else None,
+        last_success=_last_run_view(record.last_success) if record.HasField("last_success") else None,
+        failures=record.failures,
         version=record.version,
     )
 

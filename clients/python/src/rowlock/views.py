@@ -25,8 +25,8 @@ class ClaimEndView:
     """How a claim ended."""
 
     reason: Reason | str
-    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED, STATUS_MISMATCH, SPENT
-    or SUPERSEDED.
+    """RELEASED, FAILED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED, STATUS_MISMATCH,
+    SPENT or SUPERSEDED.
     """
     ended_at: datetime | None = None
     """When, by the database's clock; None if only the client has concluded that the lease is lost."""
@@ -35,7 +35,7 @@ class ClaimEndView:
     note: str = ""
     """The reason of its forced release."""
     status: str = ""
-    """The lock's status at that time, for STATUS_MISMATCH."""
+    """The lock's status at that time, for STATUS_MISMATCH. After a run, the one that it left, if the lock has a record."""
     lock_name: str = ""
     """Of a claim for several locks: the one because of which it ended, for NEVER_FITS, EXHAUSTED and STATUS_MISMATCH."""
 

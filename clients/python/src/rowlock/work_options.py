@@ -15,18 +15,17 @@ from rowlock.engine.held_lease import HeldLease
 from rowlock.errors import RowlockError
 from rowlock.options import OwnOption, capture_asked_of
 from rowlock.reason import Reason
-from rowlock.records import RECORD_KINDS, RecordOptions, ReleaseOptions
+from rowlock.records import RECORD_KINDS, Backoff, RecordOptions, ReleaseOptions
 from rowlock.times import FOREVER, Seconds
 
 # The most locks that the server gives to one capture.
 _CAPTURED_MAX = 100
 
-# Seconds for which a lock rests after a handler that failed, unless the options say what becomes of it.
+# Seconds for which a lock rests whose handler has failed, or whose worker has died: twice as long each time, if nothing else is
+# asked. So does one whose release the server refuses.
 _REST = 1.0
-
-# The longest rest of a lock whose release the server refuses again and again: it doubles with each time.
-_REFUSED_REST_MAX = 60.0
-# Of so many such locks, a loop knows how often that was.
+_REST_MAX = 60.0
+# Of so many locks whose release was refused, a loop knows how often that was.
 _REFUSED_LOCKS_MAX = 1_000
 
 _log = logging.getLogger("rowlock")
@@ -38,7 +37,11 @@ class AioWorkOptions(RecordOptions, total=False):
     concurrency: int
     """How many locks to work on at once; 1 by default."""
     status_when_done: str
-    """The status of a lock after its handler has returned. After a handler that failed it is `status_if_lost`."""
+    """The status of a lock after its handler has returned. After a handler that failed it is `status_if_lost`.
+
+    Such a lock is released as `failed`, and then rests: with the `backoff`, by default from one second up to a minute, or for the
+    `min_interval`.
+    """
     ttl: Seconds
     """Time to live of each lease; 30 seconds by default. The client renews it."""
     margin: Seconds
@@ -98,7 +101,7 @@ class Work:
 
     def rest_of(self, lock_name: str) -> float:
         """Return for how many seconds the lock rests if the server refuses its release now."""
-        return min(_REFUSED_REST_MAX, _REST * 2.0 ** self.refusals.get(lock_name, 0))
+        return min(_REST_MAX, _REST * 2.0 ** self.refusals.get(lock_name, 0))
 
     def released(self, lock_name: str) -> None:
         """Take a release that the server has accepted."""
@@ -126,15 +129,16 @@ def work_of(prefix: str, own: OwnOption, options: Mapping[str, Any]) -> Work:
     refuse(faults)
     capture = {key: value for key, value in right.items() if key not in _OWN}
     capture.update(prefix=prefix, wait=FOREVER)
+    # A lock that is due again at once would run its failing handler without a pause. With a min_interval it rests in any case.
+    if "min_interval" not in right:
+        capture.setdefault("backoff", Backoff(_REST, _REST_MAX))
     capture_asked_of(own, **capture)
     done, failed = right.get("status_when_done"), right.get("status_if_lost")
-    rests = failed is None and "min_interval" not in right
     return Work(
         concurrency=right.get("concurrency", 1),
         capture=capture,
         when_done={} if done is None else {"status": done},
-        # A lock that is due again at once would run its failing handler without a pause.
-        when_failed={"cool_down": _REST} if rests else {} if failed is None else {"status": failed},
+        when_failed={"failed": True} if failed is None else {"failed": True, "status": failed},
         cancel=right.get("cancel") or Cancellation(),
         rests="min_interval" not in right,
     )

@@ -27,7 +27,9 @@ describe("options that are right are taken", () => {
     [{ wait: undefined, owner: "me", labels: { a: "b" }, ifStatus: ["", "new"], statusIfLost: "x" }, LOCK],
     [{ prefix: "a/", count: 3, wait: "forever", ttl: 1_000 }, CAPTURE],
     [{ concurrency: 2, statusWhenDone: "done", ifStatus: "new" }, WORK],
-    [{ status: "", coolDown: 0, attemptsLeft: 0 }, RELEASE],
+    [{ status: "", coolDown: 0, attemptsLeft: 0, failed: true }, RELEASE],
+    [{ backoff: { first: 1_000 } }, LOCK],
+    [{ backoff: { first: 1_000, max: 60_000 } }, WORK],
     [{ notBefore: null, attemptsLeft: null, ifVersion: 0n }, CHANGES],
     [{ rate: { permits: 1, per: 1_000, burst: 2 }, ifVersion: 3, reason: "" }, SET_LIMIT],
     [{ rate: null }, SET_LIMIT],
@@ -93,6 +95,14 @@ describe("one fault is said in the words of the user", () => {
     [{ notBefore: new Date("never") }, CHANGES, "notBefore: an object must be a valid Date, or null"],
     [{ ifVersion: 0.5 }, CHANGES, "ifVersion: 0.5 must be a version, which is an integer"],
     [{ busyOnly: "yes" }, LIST, 'busyOnly: "yes" must be true or false'],
+    ...[5, { max: 1 }, { first: "1s" }, { first: 1, last: 2 }].map(
+      (backoff) =>
+        [
+          { backoff },
+          LOCK,
+          `backoff: ${backoff === 5 ? 5 : "an object"} must have the time \`first\`, in milliseconds, and may have the longest time \`max\``,
+        ] as const,
+    ),
     ...[
       5,
       { permits: 1 },

@@ -75,7 +75,7 @@ describe("a lock that was lost", () => {
     expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
 
-  test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }])(
+  test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }, { backoff: { first: 1 } }])(
     "and whose record shall show it (%j) has to end by itself",
     async (asked) => {
       const { hold, release, locks } = stage();

@@ -23,7 +23,7 @@ afterEach(() => void vi.useRealTimers());
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const release = (leaseId: string) =>
-  ({ case: "release", value: { $typeName: "rowlock.v1.ReleaseRequest", leaseId } }) as Command;
+  ({ case: "release", value: { $typeName: "rowlock.v1.ReleaseRequest", leaseId, failed: false } }) as Command;
 
 function stage(bytesMax = 1_024) {
   const requests: SessionRequest[] = [];

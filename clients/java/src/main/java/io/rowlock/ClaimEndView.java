@@ -10,7 +10,8 @@ import java.util.Optional;
  * @param endedAt when, by the database's clock; empty if no server has said so
  * @param endedBy who force-released it: a principal, or an address if the server asks nobody who they are; otherwise empty
  * @param note the reason that came with its forced release; otherwise empty
- * @param status the lock's status at that time, for {@link Reason#STATUS_MISMATCH}; otherwise empty
+ * @param status the lock's status at that time, for {@link Reason#STATUS_MISMATCH}; after a run the one that it left, if the
+ * lock has a record; otherwise empty
  * @param lockName of a claim for several locks, the one because of which it ended, for {@link Reason#NEVER_FITS}, {@link
  * Reason#EXHAUSTED} and {@link Reason#STATUS_MISMATCH}; otherwise empty
  */

@@ -9,7 +9,8 @@ import java.time.Instant;
  * @param token its fencing token
  * @param grantedAt when it was granted
  * @param endedAt when it ended
- * @param endReason {@link Reason#RELEASED}, {@link Reason#EXPIRED} or {@link Reason#FORCE_RELEASED}
+ * @param endReason {@link Reason#RELEASED}, {@link Reason#FAILED}, {@link Reason#EXPIRED} or {@link
+ * Reason#FORCE_RELEASED}
  * @param status the lock's status after it ended
  */
 public record LastRunView(

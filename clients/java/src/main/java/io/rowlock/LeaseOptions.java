@@ -39,7 +39,8 @@ abstract class LeaseOptions {
             builder.minInterval,
             builder.lockDelay,
             builder.statusIfLost,
-            List.copyOf(builder.ifStatus));
+            List.copyOf(builder.ifStatus),
+            builder.backoff);
     margin = marginOf(builder);
   }
 
@@ -87,6 +88,7 @@ abstract class LeaseOptions {
     private Optional<Duration> lockDelay = Optional.empty();
     private Optional<String> statusIfLost = Optional.empty();
     private final List<String> ifStatus = new ArrayList<>();
+    private Optional<rowlock.v1.Backoff> backoff = Optional.empty();
 
     Builder() {}
 
@@ -103,6 +105,7 @@ abstract class LeaseOptions {
       lockDelay = options.terms.lockDelay();
       statusIfLost = options.terms.statusIfLost();
       ifStatus.addAll(options.terms.ifStatus());
+      backoff = options.terms.backoff();
       return itself();
     }
 
@@ -207,6 +210,32 @@ abstract class LeaseOptions {
      */
     public B ifStatus(String... statuses) {
       ifStatus.addAll(List.of(statuses));
+      return itself();
+    }
+
+    /**
+     * After a run that has failed (see {@link ReleaseOptions.Builder#failed}) or was lost, forbids grants for this long,
+     * so that what fails is not tried again at once, whoever tries it.
+     *
+     * @param time after each failure, 1 microsecond to 10 years
+     * @return this builder
+     */
+    public B backoff(Duration time) {
+      backoff = Optional.of(rowlock.v1.Backoff.newBuilder().setFirst(Times.protoOf(time)).build());
+      return itself();
+    }
+
+    /**
+     * The same, for a time that doubles with each further failure in a row. After a failure it comes instead of {@link
+     * #minInterval}, and a cool-down of the release replaces it. Of {@link #lockDelay} and it, the later time counts.
+     *
+     * @param first after the first failure, 1 microsecond to 10 years
+     * @param max the longest time, not less than {@code first}
+     * @return this builder
+     */
+    public B backoff(Duration first, Duration max) {
+      rowlock.v1.Backoff.Builder asked = rowlock.v1.Backoff.newBuilder();
+      backoff = Optional.of(asked.setFirst(Times.protoOf(first)).setMax(Times.protoOf(max)).build());
       return itself();
     }
   }

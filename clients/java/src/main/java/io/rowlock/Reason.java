@@ -33,6 +33,8 @@ public enum Reason {
   EXPIRED,
   /** The claim has ended: it was released. */
   RELEASED,
+  /** The claim has ended: it was released, and its work had failed. */
+  FAILED,
   /** The claim has ended: an operator ended it. */
   FORCE_RELEASED,
   /** The claim has ended with its grant, as {@link RowlockClient#spend(String)} asks. Only listings show it. */

@@ -11,6 +11,8 @@ import java.util.OptionalInt;
  * @param attemptsLeft how many more times it may be granted; empty: any number of times
  * @param status a short word of your own, {@code ""} at first
  * @param lastRun how the last lease went; empty if none has ended since the record was made
+ * @param lastSuccess the last run that was {@link Reason#RELEASED}; empty if none was since the record was made
+ * @param failures how many runs in a row, up to the last one, have failed or were lost
  * @param version for the {@link RecordChanges#ifVersion(long)} of the next change
  */
 public record RecordView(
@@ -18,6 +20,8 @@ public record RecordView(
     OptionalInt attemptsLeft,
     String status,
     Optional<LastRunView> lastRun,
+    Optional<LastRunView> lastSuccess,
+    int failures,
     long version) {
   static RecordView of(rowlock.v1.LockRecord record) {
     return new RecordView(
@@ -25,6 +29,8 @@ public record RecordView(
         record.hasAttemptsLeft() ? OptionalInt.of(record.getAttemptsLeft()) : OptionalInt.empty(),
         record.getStatus(),
         record.hasLastRun() ? Optional.of(LastRunView.of(record.getLastRun())) : Optional.empty(),
+        record.hasLastSuccess() ? Optional.of(LastRunView.of(record.getLastSuccess())) : Optional.empty(),
+        record.getFailures(),
         record.getVersion());
   }
 }

@@ -27,14 +27,14 @@ public final class ReleaseOptions {
     return said.equals(ReleaseRequest.getDefaultInstance());
   }
 
-  /** These options without what the server refuses; nothing if it does not say what that is. */
+  /** These options without what the server refuses; if it does not say what that is, only whether the work has failed. */
   ReleaseOptions without(List<Violation> violations) {
     ReleaseRequest.Builder rest = said.toBuilder();
     for (Violation violation : violations)
       for (FieldDescriptor field : said.getAllFields().keySet())
         if (violation.field().equals(field.getName())) rest.clearField(field);
     ReleaseRequest left = rest.build();
-    return left.equals(said) ? DEFAULTS : new ReleaseOptions(left);
+    return left.equals(said) ? builder().failed(said.getFailed()).build() : new ReleaseOptions(left);
   }
 
   ReleaseOptions withCoolDown(Duration coolDown) {
@@ -83,7 +83,7 @@ public final class ReleaseOptions {
     }
 
     /**
-     * Forbids grants for this long from the release on, instead of until {@code minInterval} is over.
+     * Forbids grants for this long from the release on, instead of what {@code minInterval} or {@code backoff} say.
      *
      * @param coolDown 0 to 10 years; zero: the lock may be granted at once
      * @return this builder
@@ -101,6 +101,27 @@ public final class ReleaseOptions {
      */
     public Builder attemptsLeft(int attempts) {
       said.setAttemptsLeft(attempts);
+      return this;
+    }
+
+    /**
+     * Says that the work has failed: the lease ends as {@link Reason#FAILED}, and its {@code backoff} applies. Alone it
+     * makes no record; a record counts the failures, and keeps the last run that was a success.
+     *
+     * @return this builder
+     */
+    public Builder failed() {
+      return failed(true);
+    }
+
+    /**
+     * The same, for a result that is in a variable.
+     *
+     * @param failed whether the work has failed
+     * @return this builder
+     */
+    public Builder failed(boolean failed) {
+      said.setFailed(failed);
       return this;
     }
 

@@ -37,8 +37,8 @@ import rowlock.v1.SessionResponse;
  * <p>When the JVM exits, a shutdown hook gives up what the client holds: on the normal end of the program, {@code
  * System.exit}, SIGTERM and SIGINT, but not when the process is killed. The program's threads may still work at that
  * moment, so each lock counts as lost for its holder first, and then the server gets it back. A lock with {@code
- * minInterval}, {@code lockDelay} or {@code statusIfLost} is left to its ttl, because its record shall show a loss. See
- * {@link ConnectOptions.Builder#releaseOnExit}.
+ * minInterval}, {@code lockDelay}, {@code statusIfLost} or {@code backoff} is left to its ttl, because its record shall
+ * show a loss. See {@link ConnectOptions.Builder#releaseOnExit}.
  *
  * <p>A call fails with {@link Reason#NO_SERVER} if no server answers within {@code giveUpAfter}. Calls are safe to
  * repeat, unless their description says otherwise.
@@ -489,8 +489,8 @@ public final class RowlockClient implements AutoCloseable {
 
   /**
    * Captures locks, runs a handler for each on a thread of its own, and releases each lock when its handler has ended,
-   * until the worker is stopped. It waits for locks that become due. A handler that throws is logged, and its lock gets
-   * the status {@code statusIfLost}. If a lock is lost, the thread of its handler is interrupted.
+   * until the worker is stopped. It waits for locks that become due. A handler that throws is logged, and its lock is
+   * released as {@linkplain ReleaseOptions.Builder#failed() failed}, with the status {@code statusIfLost}. If a lock is lost, the thread of its handler is interrupted.
    *
    * <pre>{@code
    * try (Worker worker =

@@ -11,11 +11,12 @@ record Terms(
     Optional<Duration> minInterval,
     Optional<Duration> lockDelay,
     Optional<String> statusIfLost,
-    List<String> ifStatus) {
+    List<String> ifStatus,
+    Optional<rowlock.v1.Backoff> backoff) {
 
   /** Whether the lock's record must show a loss differently from a release. Then a lost lease has to expire. */
   boolean differIfLost() {
-    return minInterval.isPresent() || lockDelay.isPresent() || statusIfLost.isPresent();
+    return minInterval.isPresent() || lockDelay.isPresent() || statusIfLost.isPresent() || backoff.isPresent();
   }
 
   /** Whether the end of a confirmed lease leaves a mark in the lock's record. */
@@ -28,5 +29,6 @@ record Terms(
     lockDelay.ifPresent(delay -> lease.setLockDelay(Times.protoOf(delay)));
     statusIfLost.ifPresent(lease::setStatusIfLost);
     lease.addAllIfStatus(ifStatus);
+    backoff.ifPresent(lease::setBackoff);
   }
 }

@@ -9,29 +9,30 @@ public final class WorkOptions extends LeaseOptions {
   /** The most locks of one capture. */
   private static final int CONCURRENCY_MAX = 100;
 
-  /** For how long a lock rests whose handler has failed. */
-  static final Duration FAILED_REST = Duration.ofSeconds(1);
+  /** A lock whose handler has failed, or whose worker has died, rests: twice as long each time, if nothing else is asked. */
+  static final Duration REST = Duration.ofSeconds(1);
+
+  static final Duration REST_MAX = Duration.ofMinutes(1);
 
   final int concurrency;
   final ReleaseOptions whenDone;
   final ReleaseOptions whenFailed;
 
-  /** A lock rests after a failure, so that it is not taken again at once, unless a minInterval keeps it. */
+  /** A lock rests whose release was refused, so that it is not taken again at once, unless a minInterval keeps it. */
   final boolean rests;
 
   private WorkOptions(Builder builder) {
     super(builder);
     concurrency = builder.concurrency;
-    whenDone = releaseWith(builder.statusWhenDone);
+    whenDone = release(false, builder.statusWhenDone);
+    whenFailed = release(true, terms.statusIfLost());
     rests = terms.minInterval().isEmpty();
-    ReleaseOptions failed = releaseWith(terms.statusIfLost());
-    whenFailed = rests ? failed.withCoolDown(FAILED_REST) : failed;
   }
 
-  private static ReleaseOptions releaseWith(Optional<String> status) {
-    return status
-        .map(word -> ReleaseOptions.builder().status(word).build())
-        .orElse(ReleaseOptions.defaults());
+  private static ReleaseOptions release(boolean failed, Optional<String> status) {
+    ReleaseOptions.Builder release = ReleaseOptions.builder().failed(failed);
+    status.ifPresent(release::status);
+    return release.build();
   }
 
   /** Each capture has a request id of its own. */
@@ -41,7 +42,10 @@ public final class WorkOptions extends LeaseOptions {
   }
 
   CaptureOptions capture(String prefix, int count) {
-    return CaptureOptions.builder().like(this).prefix(prefix).count(count).waitForever().build();
+    CaptureOptions.Builder capture = CaptureOptions.builder().like(this);
+    // With a minInterval, a lock rests in any case.
+    if (rests && terms.backoff().isEmpty()) capture.backoff(REST, REST_MAX);
+    return capture.prefix(prefix).count(count).waitForever().build();
   }
 
   /**
@@ -87,7 +91,8 @@ public final class WorkOptions extends LeaseOptions {
 
     /**
      * Sets the lock's status when its handler has returned. When the handler throws, or the lock is lost, the status is
-     * {@link #statusIfLost}. Default: the status stays as it is, so that without a {@code minInterval} the worker takes
+     * {@link #statusIfLost}, and the lock rests with the {@link #backoff(Duration, Duration) backoff}, by default from one
+     * second up to a minute, or for the {@code minInterval}. Default: the status stays as it is, so that without a {@code minInterval} the worker takes
      * the same lock again at once.
      *
      * @param status at most 63 bytes

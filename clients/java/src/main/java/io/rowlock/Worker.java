@@ -20,10 +20,7 @@ import org.slf4j.LoggerFactory;
 public final class Worker implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger("rowlock");
 
-  /** The longest rest of a lock whose release the server refuses again and again: it doubles with each time. */
-  private static final Duration REFUSED_REST_MAX = Duration.ofMinutes(1);
-
-  /** Of so many such locks, the worker knows how often that was. */
+  /** Of so many locks whose release the server has refused, the worker knows how often that was. */
   private static final int REFUSED_LOCKS_MAX = 1_000;
 
   private final RowlockClient client;
@@ -168,11 +165,11 @@ public final class Worker implements AutoCloseable {
     return rests;
   }
 
-  /** How long the lock rests if the server refuses its release now. */
+  /** How long the lock rests if the server refuses its release now: twice as long each time. */
   private Duration rest(String name) {
-    Duration rest = WorkOptions.FAILED_REST;
-    for (int count = refusals.getOrDefault(name, 0); count > 0 && rest.compareTo(REFUSED_REST_MAX) < 0; count--)
+    Duration rest = WorkOptions.REST;
+    for (int count = refusals.getOrDefault(name, 0); count > 0 && rest.compareTo(WorkOptions.REST_MAX) < 0; count--)
       rest = rest.multipliedBy(2);
-    return rest.compareTo(REFUSED_REST_MAX) < 0 ? rest : REFUSED_REST_MAX;
+    return rest.compareTo(WorkOptions.REST_MAX) < 0 ? rest : WorkOptions.REST_MAX;
   }
 }

@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import rowlock.v1.Backoff;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.CaptureResponse;
 import rowlock.v1.Lease;
@@ -98,6 +99,7 @@ class CaptureTest {
                 .lockDelay(Duration.ofMinutes(1))
                 .statusIfLost("failed")
                 .ifStatus("", "new")
+                .backoff(Duration.ofSeconds(1))
                 .requestId("run")
                 .build());
     SessionCommand command = script.next();
@@ -114,7 +116,8 @@ class CaptureTest {
                     .setLockDelay(Times.protoOf(Duration.ofMinutes(1)))
                     .setStatusIfLost("failed")
                     .addIfStatus("")
-                    .addIfStatus("new"))
+                    .addIfStatus("new")
+                    .setBackoff(Backoff.newBuilder().setFirst(Times.protoOf(Duration.ofSeconds(1)))))
             .setRequestId("run")
             .build();
     assertEquals(expected, command.getCapture());

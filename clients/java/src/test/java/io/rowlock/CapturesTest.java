@@ -220,7 +220,8 @@ class CapturesTest {
                             .minInterval(Duration.ofDays(4_000))
                             .lockDelay(Duration.ofMillis(-1))
                             .statusIfLost("x".repeat(64))
-                            .ifStatus("x".repeat(64))));
+                            .ifStatus("x".repeat(64))
+                            .backoff(Duration.ofSeconds(2), Duration.ofSeconds(1))));
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(
         Set.of(
@@ -230,7 +231,8 @@ class CapturesTest {
             "terms.min_interval",
             "terms.lock_delay",
             "terms.status_if_lost",
-            "terms.if_status[0]"),
+            "terms.if_status[0]",
+            "terms.backoff.max"),
         Set.copyOf(bad.violations().stream().map(Violation::field).toList()));
     RowlockException fromNothing =
         assertThrows(RowlockException.class, () -> direct.capture(with -> with.count(1)));

@@ -98,6 +98,7 @@ class OptionsTest {
             .lockDelay(Duration.ofMinutes(1))
             .statusIfLost("failed")
             .ifStatus("", "new")
+            .backoff(Duration.ofSeconds(1), Duration.ofSeconds(9))
             .build()
             .withoutWait();
     assertTrue(options.isTry());
@@ -111,7 +112,12 @@ class OptionsTest {
             Optional.of(Duration.ofHours(1)),
             Optional.of(Duration.ofMinutes(1)),
             Optional.of("failed"),
-            List.of("", "new"));
+            List.of("", "new"),
+            Optional.of(
+                rowlock.v1.Backoff.newBuilder()
+                    .setFirst(Times.protoOf(Duration.ofSeconds(1)))
+                    .setMax(Times.protoOf(Duration.ofSeconds(9)))
+                    .build()));
     assertEquals(terms, options.terms);
     assertFalse(LockOptions.defaults().isTry());
     assertTrue(LockOptions.builder().noExpiry().build().withoutWait().ttl.isEmpty());

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,7 +59,7 @@ class RecordsTest {
     RecordView first = rowlock.updateRecord(change.ifVersion(0));
     RecordView expected =
         new RecordView(
-            Optional.of(due), OptionalInt.of(3), "new", Optional.empty(), first.version());
+            Optional.of(due), OptionalInt.of(3), "new", Optional.empty(), Optional.empty(), 0, first.version());
     assertEquals(expected, first);
     assertEquals(first, record("set"));
     assertEquals(
@@ -75,7 +76,7 @@ class RecordsTest {
             RecordChanges.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
     assertEquals(
         new RecordView(
-            Optional.empty(), OptionalInt.empty(), "new", Optional.empty(), second.version()),
+            Optional.empty(), OptionalInt.empty(), "new", Optional.empty(), Optional.empty(), 0, second.version()),
         second);
     try (HeldLock lock = rowlock.lock("set")) {
       RowlockException inUse =
@@ -161,6 +162,55 @@ class RecordsTest {
         assertThrows(RowlockException.class, () -> rowlock.tryLock("task"));
     assertEquals(Reason.EXHAUSTED, exhausted.reason());
     assertEquals(OptionalInt.of(0), record("task").attemptsLeft());
+  }
+
+  private RecordView run(String name, Consumer<LockOptions.Builder> with, ReleaseOptions release)
+      throws InterruptedException {
+    // No time has to pass, as the record is due again by an update.
+    rowlock.updateRecord(RecordChanges.of(name).unsetNotBefore());
+    assertTrue(rowlock.tryLock(name, with).orElseThrow().release(release));
+    return record(name);
+  }
+
+  @Test
+  void aRunThatFailsIsCountedAndTheLockRestsLongerEachTime() throws InterruptedException {
+    Consumer<LockOptions.Builder> rests = with -> with.backoff(Duration.ofMinutes(60), Duration.ofMinutes(90));
+    RecordView good = run("failing", rests, ReleaseOptions.defaults());
+    assertEquals(0, good.failures());
+    assertEquals(Optional.empty(), good.notBefore());
+    assertEquals(good.lastRun(), good.lastSuccess());
+    ReleaseOptions failed = ReleaseOptions.builder().failed().status("failed").build();
+    int failures = 0;
+    for (int minutes : new int[] {60, 90, 90}) {
+      RecordView bad = run("failing", rests, failed);
+      LastRunView last = bad.lastRun().orElseThrow();
+      assertEquals(++failures, bad.failures());
+      assertEquals(Reason.FAILED, last.endReason());
+      assertEquals(good.lastRun(), bad.lastSuccess());
+      assertEquals(Optional.of(last.endedAt().plus(Duration.ofMinutes(minutes))), bad.notBefore());
+    }
+    ClaimEndView end =
+        rowlock.listClaims(ClaimFilter.ofLock("failing")).findFirst().orElseThrow().end().orElseThrow();
+    assertEquals(List.of(Reason.FAILED, "failed"), List.of(end.reason(), end.status()));
+    RecordView dueAtOnce =
+        run("failing", rests, ReleaseOptions.builder().failed().coolDown(Duration.ZERO).build());
+    assertEquals(4, dueAtOnce.failures());
+    assertEquals(Optional.empty(), dueAtOnce.notBefore());
+    RecordView again = run("failing", rests, ReleaseOptions.builder().failed(false).build());
+    assertEquals(0, again.failures());
+    assertEquals(again.lastRun(), again.lastSuccess());
+  }
+
+  @Test
+  void aBackoffWithoutALongestTimeStaysTheSame() throws InterruptedException {
+    ReleaseOptions failed = ReleaseOptions.builder().failed().build();
+    for (int failures = 1; failures <= 2; failures++) {
+      RecordView record = run("the same", with -> with.backoff(Duration.ofHours(1)), failed);
+      assertEquals(failures, record.failures());
+      assertEquals(Optional.empty(), record.lastSuccess());
+      Instant ended = record.lastRun().orElseThrow().endedAt();
+      assertEquals(Optional.of(ended.plus(Duration.ofHours(1))), record.notBefore());
+    }
   }
 
   @Test

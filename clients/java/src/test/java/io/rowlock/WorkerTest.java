@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -153,21 +155,39 @@ class WorkerTest {
   }
 
   @Test
-  void letsALockRestWhoseHandlerHasFailed() throws Exception {
-    put("failing/1");
-    WorkOptions again = WorkOptions.builder().ifStatus("new").statusIfLost("new").build();
-    BlockingQueue<Long> runs = new LinkedBlockingQueue<>();
+  void letsALockRestWhoseHandlerHasFailedLongerWithEachTime() throws Exception {
+    RecordView byDefault = failsAgain("by default", WorkOptions.builder());
+    assertEquals(endOf(byDefault).plusSeconds(4), byDefault.notBefore().orElseThrow());
+    RecordView asAsked =
+        failsAgain("as asked", WorkOptions.builder().backoff(Duration.ofHours(1), Duration.ofHours(2)));
+    assertEquals(endOf(asAsked).plus(Duration.ofHours(2)), asAsked.notBefore().orElseThrow());
+    RecordView interval = failsAgain("interval", WorkOptions.builder().minInterval(Duration.ofHours(3)));
+    Instant granted = interval.lastRun().orElseThrow().grantedAt();
+    assertEquals(granted.plus(Duration.ofHours(3)), interval.notBefore().orElseThrow());
+  }
+
+  private static Instant endOf(RecordView record) {
+    return record.lastRun().orElseThrow().endedAt();
+  }
+
+  /** Its work fails, after it has failed twice, so that the test has to wait for no rest. */
+  private RecordView failsAgain(String name, WorkOptions.Builder options) throws Exception {
+    put(name);
+    for (int count = 0; count < 2; count++)
+      assertTrue(rowlock.lock(name).release(ReleaseOptions.builder().failed().build()));
     try (Worker worker =
         rowlock.work(
-            "failing/",
-            again,
+            name,
+            options.statusIfLost("failed").build(),
             lock -> {
-              runs.add(System.nanoTime());
               throw new IllegalStateException("as the test wants");
             })) {
-      long first = runs.take();
-      assertTrue(runs.take() - first > 900_000_000L);
+      untilStatus(name, "failed");
     }
+    RecordView record = rowlock.getLock(name).record().orElseThrow();
+    assertEquals(3, record.failures());
+    assertEquals(Reason.FAILED, record.lastRun().orElseThrow().endReason());
+    return record;
   }
 
   @Test

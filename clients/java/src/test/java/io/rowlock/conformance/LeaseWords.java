@@ -9,7 +9,9 @@ import static io.rowlock.conformance.Driver.text;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import java.time.Duration;
 import java.util.Locale;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import io.rowlock.CaptureOptions;
 import io.rowlock.LockOptions;
@@ -39,6 +41,7 @@ final class LeaseWords {
     if (has(asked, "minIntervalMs")) options.minInterval(millis(asked, "minIntervalMs"));
     if (has(asked, "lockDelayMs")) options.lockDelay(millis(asked, "lockDelayMs"));
     if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    backoff(asked, options::backoff, options::backoff);
     options.ifStatus(list(asked, "ifStatus"));
     if (has(asked, "positionIntervalMs"))
       options.positionInterval(millis(asked, "positionIntervalMs"));
@@ -90,8 +93,16 @@ final class LeaseWords {
     if (has(asked, "minIntervalMs")) options.minInterval(millis(asked, "minIntervalMs"));
     if (has(asked, "lockDelayMs")) options.lockDelay(millis(asked, "lockDelayMs"));
     if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    backoff(asked, options::backoff, options::backoff);
     options.ifStatus(list(asked, "ifStatus"));
     return options.build();
+  }
+
+  static void backoff(JsonObject asked, Consumer<Duration> same, BiConsumer<Duration, Duration> growing) {
+    if (!has(asked, "backoff")) return;
+    JsonObject backoff = asked.getAsJsonObject("backoff");
+    if (has(backoff, "maxMs")) growing.accept(millis(backoff, "firstMs"), millis(backoff, "maxMs"));
+    else same.accept(millis(backoff, "firstMs"));
   }
 
   private static boolean isForever(JsonObject asked, String key) {

@@ -23,6 +23,7 @@ final class RecordWords {
     if (has(asked, "status")) options.status(text(asked, "status"));
     if (has(asked, "coolDownMs")) options.coolDown(millis(asked, "coolDownMs"));
     if (has(asked, "attemptsLeft")) options.attemptsLeft(asked.get("attemptsLeft").getAsInt());
+    if (has(asked, "failed")) options.failed(asked.get("failed").getAsBoolean());
     return options.build();
   }
 
@@ -53,6 +54,8 @@ final class RecordWords {
     record.attemptsLeft().ifPresent(left -> shown.put("attemptsLeft", left));
     record.notBefore().ifPresent(instant -> shown.put("notBeforeMs", instant.toEpochMilli()));
     record.lastRun().ifPresent(run -> shown.put("lastRun", shown(run)));
+    record.lastSuccess().ifPresent(run -> shown.put("lastSuccess", shown(run)));
+    shown.put("failures", record.failures());
     return shown;
   }
 

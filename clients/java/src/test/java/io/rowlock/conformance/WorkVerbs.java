@@ -42,6 +42,7 @@ final class WorkVerbs {
     if (has(asked, "ttlMs")) options.ttl(millis(asked, "ttlMs"));
     if (has(asked, "statusWhenDone")) options.statusWhenDone(text(asked, "statusWhenDone"));
     if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    LeaseWords.backoff(asked, options::backoff, options::backoff);
     workers.put(
         name,
         driver.clientOf(asked).work(text(asked, "prefix"), options.build(), lock -> handle(name, lock)));
