@@ -5,7 +5,7 @@ import type { ClaimView, LockView, RowlockClient } from "../typescript/src/index
 import { claimTable } from "./claim-views.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
-import { addLabel, given, parseName, timeParser } from "./flags.ts";
+import { addLabel, addStatus, given, parseName, timeParser } from "./flags.ts";
 import { isBusy, LOCK_ORDERS, type LockOrder } from "./lock-orders.ts";
 import { lockPage, lockTable } from "./lock-views.ts";
 import { ifServed } from "./newer-verbs.ts";
@@ -26,12 +26,16 @@ Examples:
   rowlock ls etl/ --busy
   rowlock ls 'etl/lo*'
   rowlock ls --order longest-wait --json
+  rowlock ls task/ --status failed
+  rowlock ls task/ --exhausted
   rowlock ls --owner nightly
   rowlock ls etl/ --label team=data --older-than 10m
 `;
 
 interface LsFlags extends ClaimFlags {
   readonly busy?: true;
+  readonly status?: readonly string[];
+  readonly exhausted?: true;
   readonly order?: LockOrder;
   readonly json?: true;
 }
@@ -53,23 +57,36 @@ export const ls: Declare = (command, context) =>
         Object.keys(LOCK_ORDERS),
       ),
     )
+    .option("--status <word>", "only locks whose records have this status; may be repeated", addStatus)
+    .option("--exhausted", "only locks whose records have no attempts left")
     .option("--owner <text>", "holders and waiters with this owner")
     .option("--principal <name>", "holders and waiters that are this verified caller")
     .option("--label <key=value>", "holders and waiters with this label; may be repeated", addLabel)
     .option("--older-than <time>", "holders that have held a lock for longer", timeParser(0))
     .option("--json", "one object per line")
-    .asks(LS_HELP, ({ busy, order, json, ...flags }: LsFlags, text: string) => {
+    .asks(LS_HELP, ({ busy, order, status, exhausted, json, ...flags }: LsFlags, text: string) => {
       const which = watchedOf(text);
+      const isOfRecords = (status ?? exhausted) !== undefined;
+      if (isOfRecords && ((busy ?? order) !== undefined || "name" in which))
+        command.fault(
+          "--status and --exhausted list the locks under a prefix in an order of their own: write a prefix such as task/, and leave --busy and --order out",
+        );
       if (Object.keys(flags).some((flag) => CLAIM_FLAGS.includes(flag))) {
-        if ((busy ?? order) !== undefined)
+        if ((busy ?? order ?? status ?? exhausted) !== undefined)
           command.fault(
-            "--busy and --order are about locks, and --owner, --principal, --label and --older-than list holders and waiters: leave some of them out",
+            "--busy, --order, --status and --exhausted are about locks, and --owner, --principal, --label and --older-than list holders and waiters: leave some of them out",
           );
         return (rowlock) => ifServed(rowlock, context, () => lsClaims(rowlock, which, flags, json, context));
       }
       return async (rowlock) => {
         const locks: LockView[] = [];
-        for await (const lock of locksOf(rowlock, which, busy ?? false, order ?? "name")) {
+        const found = isOfRecords
+          ? rowlock.listLocks({
+              ...{ prefix: "prefix" in which ? which.prefix : text, pageSize: PAGE_SIZE },
+              ...{ status: status ?? [], exhaustedOnly: exhausted ?? false },
+            })
+          : locksOf(rowlock, which, busy ?? false, order ?? "name");
+        for await (const lock of found) {
           if (json) context.out(jsonLine(lock));
           else locks.push(lock);
         }

@@ -58,6 +58,9 @@ const COMMANDS: readonly Entry[] = [
     update: "change a lock's record: its status, its attempts, when it is due",
     delete: "delete a lock's record",
   }),
+  ...declaredBy(() => import("../../clients/shell/retry.ts"), {
+    retry: "make tasks due again that have failed, many at once",
+  }),
   ...declaredBy(() => import("../../clients/shell/pause.ts"), {
     pause: "grant nothing more under a name or pattern, not even where names have limits of their own",
     resume: "undo a pause",

@@ -12,7 +12,7 @@ import type {
 import type { Lock } from "../core/lock.ts";
 import type { QueueRules } from "../core/queue-rules.ts";
 import type { Rate } from "../core/rate.ts";
-import type { Finding } from "../storage/store.ts";
+import type { Finding, RecordPosition, RecordSelector } from "../storage/store.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput
@@ -70,6 +70,10 @@ export interface LocksQuery {
   readonly afterName: string | null;
   readonly max: number;
   readonly busyOnly: boolean;
+  /** Only locks with records of these; null or unset: all locks. Only with the order by name, which it replaces. */
+  readonly records?: Omit<RecordSelector, "prefix"> | null;
+  /** Behind this lock; null or unset: from the first on. */
+  readonly afterRecord?: RecordPosition | null;
   /** The orders by waiters list only locks with waiters, and cost more the more claims wait. */
   readonly order: "name" | "longest_wait" | "most_waiters";
 }
@@ -158,6 +162,8 @@ export interface ViewedLock {
   readonly pools?: readonly PoolView[];
   /** The patterns of the pools at which its claims wait, by the pools' ids. */
   readonly poolPatterns?: ReadonlyMap<bigint, string>;
+  /** Of a listing by status: where it stood. */
+  readonly at?: RecordPosition;
 }
 
 /** The locks that a Capture asks for. */

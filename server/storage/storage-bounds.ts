@@ -75,6 +75,8 @@ export const UPDATE_ROWS_MAX = 128;
 export const FREE_GROUPS_MAX = 500;
 /** Index entries that one read of free locks examines in all its groups: some milliseconds. */
 export const FREE_ENTRIES_MAX = 2_000;
+/** Groups that one page of a listing by status reads, one after the other. */
+export const STATUS_GROUPS_MAX = 64;
 /** Index entries per range in the first reads of record groups: few, because most callers have few groups. */
 export const GROUP_ENTRIES = 4;
 /** Reads per call that use GROUP_ENTRIES. */

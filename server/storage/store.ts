@@ -204,6 +204,28 @@ export interface RecordGroup {
   readonly status: string;
 }
 
+/** Which locks with records a listing by status wants. */
+export interface RecordSelector {
+  readonly prefix: string;
+  /** Empty: any. */
+  readonly statuses: readonly string[];
+  /** Only those without attempts. */
+  readonly isExhausted: boolean;
+}
+
+/** Where a lock stands in the index of records. */
+export interface RecordPosition extends RecordGroup {
+  /** Since or from when it is due; null: it is held, waited for or exhausted. */
+  readonly dueAtUs: number | null;
+  readonly name: string;
+}
+
+export interface RecordPage {
+  readonly locks: readonly { readonly id: bigint; readonly at: RecordPosition }[];
+  /** Where the next page begins; null: this is the last page. */
+  readonly next: RecordPosition | null;
+}
+
 export interface RecordGroups {
   readonly groups: readonly RecordGroup[];
   readonly isLast: boolean;
@@ -543,6 +565,8 @@ export interface Store {
    * one page. The result is as committed and reserves nothing.
    */
   freeLocks(selector: FreeSelector, from: FreePosition, atMost: number): Promise<FreePage>;
+  /** Returns locks with records behind a position (null: from the first on), in the order of the index, at most `max`. */
+  byStatus(selector: RecordSelector, after: RecordPosition | null, max: number): Promise<RecordPage>;
   /**
    * Returns at most `max` guard rows that were decided about from `from` until `untilUs` (null: until now), in order. A
    * later time also finds what was decided before the clock was set back. A lock with several decisions may appear at

@@ -1624,7 +1624,13 @@ type ListLocksRequest struct {
 	BusyOnly bool `protobuf:"varint,4,opt,name=busy_only,json=busyOnly,proto3" json:"busy_only,omitempty"`
 	// Unspecified means by name. The orders by waiters have one page only, because they change with every grant; ask for
 	// a larger page to see more. Their cost grows with the number of waiters.
-	Order         ListOrder `protobuf:"varint,5,opt,name=order,proto3,enum=rowlock.v1.ListOrder" json:"order,omitempty"`
+	Order ListOrder `protobuf:"varint,5,opt,name=order,proto3,enum=rowlock.v1.ListOrder" json:"order,omitempty"`
+	// Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+	// their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+	// those that are free, longest due first. Not with busy_only or another order.
+	Statuses []string `protobuf:"bytes,6,rep,name=statuses,proto3" json:"statuses,omitempty"`
+	// Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+	ExhaustedOnly bool `protobuf:"varint,7,opt,name=exhausted_only,json=exhaustedOnly,proto3" json:"exhausted_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1692,6 +1698,20 @@ func (x *ListLocksRequest) GetOrder() ListOrder {
 		return x.Order
 	}
 	return ListOrder_LIST_ORDER_UNSPECIFIED
+}
+
+func (x *ListLocksRequest) GetStatuses() []string {
+	if x != nil {
+		return x.Statuses
+	}
+	return nil
+}
+
+func (x *ListLocksRequest) GetExhaustedOnly() bool {
+	if x != nil {
+		return x.ExhaustedOnly
+	}
+	return false
 }
 
 // One page.
@@ -5132,14 +5152,16 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x0eGetLockRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"7\n" +
 	"\x0fGetLockResponse\x12$\n" +
-	"\x04lock\x18\x01 \x01(\v2\x10.rowlock.v1.LockR\x04lock\"\xb0\x01\n" +
+	"\x04lock\x18\x01 \x01(\v2\x10.rowlock.v1.LockR\x04lock\"\xf3\x01\n" +
 	"\x10ListLocksRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x1b\n" +
 	"\tbusy_only\x18\x04 \x01(\bR\bbusyOnly\x12+\n" +
-	"\x05order\x18\x05 \x01(\x0e2\x15.rowlock.v1.ListOrderR\x05order\"c\n" +
+	"\x05order\x18\x05 \x01(\x0e2\x15.rowlock.v1.ListOrderR\x05order\x12\x1a\n" +
+	"\bstatuses\x18\x06 \x03(\tR\bstatuses\x12%\n" +
+	"\x0eexhausted_only\x18\a \x01(\bR\rexhaustedOnly\"c\n" +
 	"\x11ListLocksResponse\x12&\n" +
 	"\x05locks\x18\x01 \x03(\v2\x10.rowlock.v1.LockR\x05locks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"+\n" +

@@ -243,6 +243,8 @@ export const CHANGES: Checks<RecordChanges> = {
 export const LIST: Checks<ListOptions> = {
   prefix: text,
   busyOnly: flag,
+  status: either(text, texts),
+  exhaustedOnly: flag,
   order: oneOf("name", "longest wait", "most waiters"),
   pageSize: whole(0),
 };

@@ -21,7 +21,7 @@ import { FairGate } from "../fair-gate.ts";
 import { asFault, withoutRepeating } from "../faults.ts";
 import { poolPatterns, poolRowsOver, poolView } from "./pool-views.ts";
 
-type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
+type Source = Pick<Store, "byStatus" | "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
 /** The turns of listings: only a few read at once, so that the database stays free for decisions. Throws Faults. */
 export class ListingTurns extends FairGate {
@@ -80,13 +80,44 @@ export class Views {
   /** `isOver`: whether nobody wants more; the reading then stops. */
   views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
     const nowUs = this.#nowUs;
+    const { records = null, isSeen = null } = query;
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
+      if (records) {
+        yield* ofStatus(store, query, records, rules);
+        return;
+      }
       for await (const locks of listed(store, query)) {
         if (isOver()) return;
         for await (const view of viewSteps(store, locks))
-          if (query.isSeen?.(view.lock.name) ?? true) yield described(view, rules, nowUs());
+          if (isSeen?.(view.lock.name) ?? true) yield described(view, rules, nowUs());
       }
     };
+    /** Leaves out locks that have got another status since they were found. Goes on for as long as somebody wants more. */
+    async function* ofStatus(
+      store: Source,
+      { prefix, max }: LocksQuery,
+      wanted: NonNullable<LocksQuery["records"]>,
+      rules: readonly LimitRule[],
+    ) {
+      let after = query.afterRecord ?? null;
+      do {
+        const from = after;
+        const { locks, next } = await inOwnTick(() => store.byStatus({ prefix, ...wanted }, from, max));
+        const at = new Map(locks.map((lock) => [lock.id, lock.at]));
+        // Those that are not free may have claims to show.
+        const found = locks.map(({ id, at: { dueAtUs } }) => ({
+          id,
+          holders: dueAtUs === null ? 1 : 0,
+          waiting: 0,
+        }));
+        for await (const view of viewSteps(store, found)) {
+          const stood = at.get(view.lock.id);
+          const isWanted = isOfRecord(view.lock, wanted) && (isSeen?.(view.lock.name) ?? true);
+          if (isWanted && stood) yield { ...described(view, rules, nowUs()), at: stood };
+        }
+        after = isOver() ? null : next;
+      } while (after !== null);
+    }
     return this.#inTurn(caller, read, isOver);
   }
 
@@ -170,6 +201,14 @@ async function* listed(store: Source, query: LocksQuery) {
     yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" }, isSeen);
   // Only their views show the names, so any of them may be one that is seen.
   else yield await inOwnTick(() => store.waitedLocks(prefix, order, isSeen ? bounds.WAITED_LOCKS_MAX : max));
+}
+
+function isOfRecord(
+  { record }: Lock,
+  { statuses, isExhausted }: NonNullable<LocksQuery["records"]>,
+): boolean {
+  if (!record || (isExhausted && record.attemptsLeft !== 0)) return false;
+  return statuses.length === 0 || statuses.includes(record.status);
 }
 
 function described(view: LockView, rules: readonly LimitRule[], nowUs: number): ViewedLock {

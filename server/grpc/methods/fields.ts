@@ -267,7 +267,7 @@ export class Check {
       minIntervalUs: this.duration(minInterval, DELAY, "min_interval") ?? null,
       lockDelayUs: this.duration(lockDelay, DELAY, "lock_delay") ?? null,
       statusIfLost: this.status(statusIfLost, "status_if_lost") ?? null,
-      ifStatus: this.#statuses(ifStatus),
+      ifStatus: this.statuses(ifStatus, "if_status"),
       ...(backoff && { backoff: this.#backoff(backoff) }),
     };
     const says =
@@ -287,12 +287,12 @@ export class Check {
     return { firstUs, maxUs };
   }
 
-  #statuses(statuses: readonly string[]): readonly string[] {
+  statuses(statuses: readonly string[], field: string): readonly string[] {
     if (statuses.length > bounds.STATUSES_MAX)
-      this.add("if_status", `has ${statuses.length} entries; use at most ${bounds.STATUSES_MAX}`);
+      this.add(field, `has ${statuses.length} entries; use at most ${bounds.STATUSES_MAX}`);
     return statuses
       .slice(0, bounds.STATUSES_MAX)
-      .map((status, index) => this.text(status, bounds.STATUS_BYTES_MAX, `if_status[${index}]`));
+      .map((status, index) => this.text(status, bounds.STATUS_BYTES_MAX, `${field}[${index}]`));
   }
 
   /** undefined: the request gives none. */

@@ -4,6 +4,7 @@ import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Listed, WaitTarget } from "../../engine/history.ts";
+import type { RecordPosition } from "../../storage/store.ts";
 import { seenUnder, shownExplanation, shownLock, type Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { notWaiting } from "../messages/call-error.ts";
@@ -29,7 +30,10 @@ export function listLocks(
       ...{ schema: service.ListLocksResponseSchema, pageSize, looksAhead: true },
       items: found(engine.views(asked, call)),
       shown: (view) => ({ locks: [lockMessage(shownLock(call, view))] }),
-      token: ({ lock }) => (query.order === "name" ? pageTokenAfter(lock.name) : ""),
+      token: ({ lock, at }) => {
+        if (at) return recordTokenAfter(at);
+        return query.order === "name" ? pageTokenAfter(lock.name) : "";
+      },
     },
     call,
   );
@@ -73,12 +77,52 @@ export function checkGetLock({ name }: service.GetLockRequest, check: Check): st
 
 export function checkListLocks(message: service.ListLocksRequest, check: Check): Paged<LocksQuery> {
   const order = checkOrder(message, check);
+  const { statuses, exhaustedOnly, busyOnly, pageToken } = message;
+  const isOfRecords = statuses.length > 0 || exhaustedOnly;
+  if (isOfRecords && (busyOnly || order !== "name"))
+    check.add(
+      exhaustedOnly ? "exhausted_only" : "statuses",
+      "has an order of its own, and lists busy and free locks: leave busy_only and order unset",
+    );
+  const asked = { ...checkPage(message, check), busyOnly, order };
+  if (!isOfRecords) return { ...asked, afterName: checkAfterName(message, order, check) };
   return {
-    ...checkPage(message, check),
-    afterName: checkAfterName(message, order, check),
-    busyOnly: message.busyOnly,
-    order,
+    ...asked,
+    afterName: null,
+    records: { statuses: check.statuses(statuses, "statuses"), isExhausted: exhaustedOnly },
+    afterRecord: pageToken === "" ? null : checkAfterRecord(message, check),
   };
+}
+
+/** Of a listing by status. */
+function checkAfterRecord({ pageToken, prefix }: PageRequest, check: Check): RecordPosition | null {
+  const at = recordOfPageToken(pageToken);
+  if (at === null) check.add("page_token", FOREIGN_TOKEN);
+  // At the end of a folder it has no name.
+  else if (at.name === "" ? !isNear(at.folder, prefix) : !at.name.startsWith(prefix))
+    check.add("page_token", OTHER_PREFIX);
+  return at;
+}
+
+function isNear(folder: string, prefix: string): boolean {
+  return folder.startsWith(prefix) || prefix.startsWith(folder);
+}
+
+export function recordTokenAfter({ folder, status, dueAtUs, name }: RecordPosition): string {
+  return Buffer.from(JSON.stringify([folder, status, dueAtUs, name])).toString("base64url");
+}
+
+/** The argument that `recordTokenAfter` made the token from; null: it never made this token. */
+function recordOfPageToken(token: string): RecordPosition | null {
+  try {
+    const [folder, status, dueAtUs, name] = JSON.parse(Buffer.from(token, "base64url").toString());
+    const isText = [folder, status, name].every((text) => typeof text === "string");
+    if (!isText || (dueAtUs !== null && !Number.isSafeInteger(dueAtUs))) return null;
+    const at = { folder, status, dueAtUs, name };
+    return recordTokenAfter(at) === token ? at : null;
+  } catch {
+    return null;
+  }
 }
 
 export function checkListLimits(message: service.ListLimitsRequest, check: Check): Paged<LimitsQuery> {
@@ -118,15 +162,14 @@ function checkAfterName(
   return name;
 }
 
+const OTHER_PREFIX = "belongs to a listing with another prefix: keep the prefix, or begin without a token";
+
 /** Checks that the token is of such a request. `last`: what it stands for; null: it is none of this server. */
 function checkPlace(last: string | null, { prefix }: PageRequest, check: Check): void {
   if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
     check.add("page_token", FOREIGN_TOKEN);
   } else if (!last.startsWith(prefix)) {
-    check.add(
-      "page_token",
-      "belongs to a listing with another prefix: keep the prefix, or begin without a token",
-    );
+    check.add("page_token", OTHER_PREFIX);
   }
 }
 

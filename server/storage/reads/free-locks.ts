@@ -9,7 +9,7 @@ import { NAMES_MAX } from "../storage-bounds.ts";
 import type { RecordGroup, Store } from "../store.ts";
 import { answers, CLOCK, type Query, type Runner, rowsOf } from "./steps.ts";
 
-const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
+export const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
 const GROUP = `SELECT r.folder, r.status FROM ${INDEX} WHERE r.folder`;
 const GROUPS = {
   in_folder: `${GROUP} = :from ORDER BY r.status LIMIT :max`,
@@ -36,7 +36,7 @@ export function freeLocks(on: Runner) {
   } satisfies Partial<Store>;
 }
 
-function readsOn(on: Runner): FreeReads {
+export function recordGroupsOn(on: Runner): Pick<FreeReads, "groups"> {
   return {
     async groups(ranges, max) {
       const lists = ranges.map(({ kind, bounds }): Query[] => [[GROUPS[kind], { ...bounds, max }]]);
@@ -44,6 +44,12 @@ function readsOn(on: Runner): FreeReads {
       const groupOf = ([folder, status]: Row) => ({ folder: textOf(folder), status: textOf(status) });
       return found.map((rows) => rows.map(groupOf));
     },
+  };
+}
+
+function readsOn(on: Runner): FreeReads {
+  return {
+    ...recordGroupsOn(on),
 
     async free(ranges, max) {
       const queries = ranges.map(({ group, after }, number): Query => {

@@ -1,5 +1,6 @@
 // All reads of this folder, as methods of a store.
 
+import { byStatus } from "./by-status.ts";
 import { census } from "./census.ts";
 import { cleaning } from "./cleaning.ts";
 import { freeLocks } from "./free-locks.ts";
@@ -15,6 +16,7 @@ export function coldReads(on: Runner) {
     ...cleaning(on),
     ...census(on),
     ...freeLocks(on),
+    ...byStatus(on),
     ...otherServers(on),
   };
 }

@@ -107,8 +107,8 @@ function isWantedStatus({ statuses }: FreeSelector, status: string): boolean {
 }
 
 /** Returns the next groups under the prefix, after `behind`, in a bounded number of reads. */
-async function groupsAfter(
-  reads: FreeReads,
+export async function groupsAfter(
+  reads: Pick<FreeReads, "groups">,
   prefix: string,
   behind: RecordGroup | null,
 ): Promise<RecordGroups> {

@@ -63,6 +63,10 @@ class CountingStore {
     throw new StoreError("unavailable", "pool_exhausted", "A fault made by a test.");
   }
 
+  async byStatus(): Promise<never> {
+    throw new Error("No test lists by status.");
+  }
+
   async waitedLocks(_prefix: string, _order: string, max: number) {
     return this.#locks.slice(0, max);
   }

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { BIG, empty } from "../../support/store-fixture.ts";
+import { contractOfByStatus } from "./by-status.ts";
 import { contractOfClosing } from "./closing.ts";
 import { contractOfDecided } from "./decided.ts";
 import { contractOfFailOver } from "./fail-over.ts";
@@ -44,6 +45,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfListings(current);
     contractOfDecided(current);
     contractOfFreeLocks(current);
+    contractOfByStatus(current);
     contractOfHistory(current);
     contractOfKeptChanges(current);
     contractOfInvariants(current);

@@ -1469,6 +1469,22 @@ export declare type ListLocksRequest = Message<"rowlock.v1.ListLocksRequest"> & 
    * @generated from field: rowlock.v1.ListOrder order = 5;
    */
   order: ListOrder;
+
+  /**
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   *
+   * @generated from field: repeated string statuses = 6;
+   */
+  statuses: string[];
+
+  /**
+   * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+   *
+   * @generated from field: bool exhausted_only = 7;
+   */
+  exhaustedOnly: boolean;
 };
 
 /**
@@ -1513,6 +1529,22 @@ export declare type ListLocksRequestJson = {
    * @generated from field: rowlock.v1.ListOrder order = 5;
    */
   order?: ListOrderJson;
+
+  /**
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   *
+   * @generated from field: repeated string statuses = 6;
+   */
+  statuses?: string[];
+
+  /**
+   * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+   *
+   * @generated from field: bool exhausted_only = 7;
+   */
+  exhaustedOnly?: boolean;
 };
 
 /**

@@ -222,18 +222,22 @@ class GetLockResponse(_message.Message):
     def __init__(self, lock: _Optional[_Union[_lock_pb2.Lock, _Mapping]] = ...) -> None: ...
 
 class ListLocksRequest(_message.Message):
-    __slots__ = ("prefix", "page_size", "page_token", "busy_only", "order")
+    __slots__ = ("prefix", "page_size", "page_token", "busy_only", "order", "statuses", "exhausted_only")
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     BUSY_ONLY_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    EXHAUSTED_ONLY_FIELD_NUMBER: _ClassVar[int]
     prefix: str
     page_size: int
     page_token: str
     busy_only: bool
     order: ListOrder
-    def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., busy_only: bool = ..., order: _Optional[_Union[ListOrder, str]] = ...) -> None: ...
+    statuses: _containers.RepeatedScalarFieldContainer[str]
+    exhausted_only: bool
+    def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., busy_only: bool = ..., order: _Optional[_Union[ListOrder, str]] = ..., statuses: _Optional[_Iterable[str]] = ..., exhausted_only: bool = ...) -> None: ...
 
 class ListLocksResponse(_message.Message):
     __slots__ = ("locks", "next_page_token")

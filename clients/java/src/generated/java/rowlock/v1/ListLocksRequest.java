@@ -24,6 +24,8 @@ private static final long serialVersionUID = 0L;
     prefix_ = "";
     pageToken_ = "";
     order_ = 0;
+    statuses_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -199,6 +201,82 @@ private static final long serialVersionUID = 0L;
     return result == null ? rowlock.v1.ListOrder.UNRECOGNIZED : result;
   }
 
+  public static final int STATUSES_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList statuses_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @return A list containing the statuses.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getStatusesList() {
+    return statuses_;
+  }
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @return The count of statuses.
+   */
+  public int getStatusesCount() {
+    return statuses_.size();
+  }
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @param index The index of the element to return.
+   * @return The statuses at the given index.
+   */
+  public java.lang.String getStatuses(int index) {
+    return statuses_.get(index);
+  }
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the statuses at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getStatusesBytes(int index) {
+    return statuses_.getByteString(index);
+  }
+
+  public static final int EXHAUSTED_ONLY_FIELD_NUMBER = 7;
+  private boolean exhaustedOnly_ = false;
+  /**
+   * <pre>
+   * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+   * </pre>
+   *
+   * <code>bool exhausted_only = 7;</code>
+   * @return The exhaustedOnly.
+   */
+  @java.lang.Override
+  public boolean getExhaustedOnly() {
+    return exhaustedOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -228,6 +306,12 @@ private static final long serialVersionUID = 0L;
     if (order_ != rowlock.v1.ListOrder.LIST_ORDER_UNSPECIFIED.getNumber()) {
       output.writeEnum(5, order_);
     }
+    for (int i = 0; i < statuses_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, statuses_.getRaw(i));
+    }
+    if (exhaustedOnly_ != false) {
+      output.writeBool(7, exhaustedOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -255,6 +339,18 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(5, order_);
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < statuses_.size(); i++) {
+        dataSize += computeStringSizeNoTag(statuses_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getStatusesList().size();
+    }
+    if (exhaustedOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, exhaustedOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -279,6 +375,10 @@ private static final long serialVersionUID = 0L;
     if (getBusyOnly()
         != other.getBusyOnly()) return false;
     if (order_ != other.order_) return false;
+    if (!getStatusesList()
+        .equals(other.getStatusesList())) return false;
+    if (getExhaustedOnly()
+        != other.getExhaustedOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -301,6 +401,13 @@ private static final long serialVersionUID = 0L;
         getBusyOnly());
     hash = (37 * hash) + ORDER_FIELD_NUMBER;
     hash = (53 * hash) + order_;
+    if (getStatusesCount() > 0) {
+      hash = (37 * hash) + STATUSES_FIELD_NUMBER;
+      hash = (53 * hash) + getStatusesList().hashCode();
+    }
+    hash = (37 * hash) + EXHAUSTED_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getExhaustedOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -441,6 +548,9 @@ private static final long serialVersionUID = 0L;
       pageToken_ = "";
       busyOnly_ = false;
       order_ = 0;
+      statuses_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      exhaustedOnly_ = false;
       return this;
     }
 
@@ -488,6 +598,13 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.order_ = order_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        statuses_.makeImmutable();
+        result.statuses_ = statuses_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.exhaustedOnly_ = exhaustedOnly_;
       }
     }
 
@@ -554,6 +671,19 @@ private static final long serialVersionUID = 0L;
       if (other.order_ != 0) {
         setOrderValue(other.getOrderValue());
       }
+      if (!other.statuses_.isEmpty()) {
+        if (statuses_.isEmpty()) {
+          statuses_ = other.statuses_;
+          bitField0_ |= 0x00000020;
+        } else {
+          ensureStatusesIsMutable();
+          statuses_.addAll(other.statuses_);
+        }
+        onChanged();
+      }
+      if (other.getExhaustedOnly() != false) {
+        setExhaustedOnly(other.getExhaustedOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -605,6 +735,17 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureStatusesIsMutable();
+              statuses_.add(s);
+              break;
+            } // case 50
+            case 56: {
+              exhaustedOnly_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -971,6 +1112,215 @@ private static final long serialVersionUID = 0L;
     public Builder clearOrder() {
       bitField0_ = (bitField0_ & ~0x00000010);
       order_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList statuses_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureStatusesIsMutable() {
+      if (!statuses_.isModifiable()) {
+        statuses_ = new com.google.protobuf.LazyStringArrayList(statuses_);
+      }
+      bitField0_ |= 0x00000020;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @return A list containing the statuses.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getStatusesList() {
+      statuses_.makeImmutable();
+      return statuses_;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @return The count of statuses.
+     */
+    public int getStatusesCount() {
+      return statuses_.size();
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param index The index of the element to return.
+     * @return The statuses at the given index.
+     */
+    public java.lang.String getStatuses(int index) {
+      return statuses_.get(index);
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the statuses at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getStatusesBytes(int index) {
+      return statuses_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param index The index to set the value at.
+     * @param value The statuses to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStatuses(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureStatusesIsMutable();
+      statuses_.set(index, value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param value The statuses to add.
+     * @return This builder for chaining.
+     */
+    public Builder addStatuses(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureStatusesIsMutable();
+      statuses_.add(value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param values The statuses to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllStatuses(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureStatusesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, statuses_);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStatuses() {
+      statuses_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000020);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+     * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+     * those that are free, longest due first. Not with busy_only or another order.
+     * </pre>
+     *
+     * <code>repeated string statuses = 6;</code>
+     * @param value The bytes of the statuses to add.
+     * @return This builder for chaining.
+     */
+    public Builder addStatusesBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureStatusesIsMutable();
+      statuses_.add(value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private boolean exhaustedOnly_ ;
+    /**
+     * <pre>
+     * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+     * </pre>
+     *
+     * <code>bool exhausted_only = 7;</code>
+     * @return The exhaustedOnly.
+     */
+    @java.lang.Override
+    public boolean getExhaustedOnly() {
+      return exhaustedOnly_;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+     * </pre>
+     *
+     * <code>bool exhausted_only = 7;</code>
+     * @param value The exhaustedOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExhaustedOnly(boolean value) {
+
+      exhaustedOnly_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+     * </pre>
+     *
+     * <code>bool exhausted_only = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExhaustedOnly() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      exhaustedOnly_ = false;
       onChanged();
       return this;
     }

@@ -89,4 +89,63 @@ public interface ListLocksRequestOrBuilder extends
    * @return The order.
    */
   rowlock.v1.ListOrder getOrder();
+
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @return A list containing the statuses.
+   */
+  java.util.List<java.lang.String>
+      getStatusesList();
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @return The count of statuses.
+   */
+  int getStatusesCount();
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @param index The index of the element to return.
+   * @return The statuses at the given index.
+   */
+  java.lang.String getStatuses(int index);
+  /**
+   * <pre>
+   * Only locks with a record that has one of these statuses; at most 16, up to 63 bytes each. The locks come along an index: by the part of
+   * their names up to the last slash, then by status; there those that are held, waited for or exhausted first, by name, and then
+   * those that are free, longest due first. Not with busy_only or another order.
+   * </pre>
+   *
+   * <code>repeated string statuses = 6;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the statuses at the given index.
+   */
+  com.google.protobuf.ByteString
+      getStatusesBytes(int index);
+
+  /**
+   * <pre>
+   * Only locks with a record that has no attempts left, with `statuses` or with any status, in the same order.
+   * </pre>
+   *
+   * <code>bool exhausted_only = 7;</code>
+   * @return The exhaustedOnly.
+   */
+  boolean getExhaustedOnly();
 }

@@ -345,210 +345,211 @@ public final class LockServiceProto {
       "+\n\013queue_rules\030\n \001(\0132\026.rowlock.v1.QueueR" +
       "ules\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001(\t\"1\n\017" +
       "GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock." +
-      "v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006prefix\030\001" +
+      "v1.Lock\"\254\001\n\020ListLocksRequest\022\016\n\006prefix\030\001" +
       " \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 " +
       "\001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 \001(\0162\025." +
-      "rowlock.v1.ListOrder\"M\n\021ListLocksRespons" +
-      "e\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock\022\027\n\017ne" +
-      "xt_page_token\030\002 \001(\t\"#\n\021WatchLocksRequest" +
-      "\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResponse\022\022" +
-      "\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020.rowl" +
-      "ock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010complete" +
-      "\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006prefix\030\001 " +
-      "\001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003 \001" +
-      "(\t\"\375\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007p" +
-      "attern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000\022\r\n\005limit\030" +
-      "\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\022\036" +
-      "\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate\022\021\n\trate_o" +
-      "nly\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlock.v1.Pool" +
-      "Use\022+\n\013queue_rules\030\n \001(\0132\026.rowlock.v1.Qu" +
-      "eueRulesB\010\n\006target\"W\n\022ListLimitsResponse" +
-      "\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSetti" +
-      "ng\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021ListClai" +
-      "msRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix" +
-      "\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowlock.v1.H" +
-      "eldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprincipal\030\005 \001(" +
-      "\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.ListClaim" +
-      "sRequest.LabelsEntry\022&\n\006states\030\007 \003(\0162\026.r" +
-      "owlock.v1.ClaimState\022*\n\013end_reasons\030\010 \003(" +
-      "\0162\025.rowlock.v1.EndReason\022(\n\004from\030\t \001(\0132\032" +
-      ".google.protobuf.Timestamp\022)\n\005until\030\n \001(" +
-      "\0132\032.google.protobuf.Timestamp\022\021\n\tpage_si" +
-      "ze\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013LabelsEn" +
-      "try\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n\005l" +
-      "ocks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(\t\022&\n\002at\030" +
-      "\002 \001(\0132\032.google.protobuf.Timestamp\"\271\001\n\022Li" +
-      "stClaimsResponse\022!\n\006claims\030\001 \003(\0132\021.rowlo" +
-      "ck.v1.Claim\022\027\n\017next_page_token\030\002 \001(\t\0224\n\020" +
-      "searched_back_to\030\003 \001(\0132\032.google.protobuf" +
-      ".Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.goog" +
-      "le.protobuf.Timestamp\"\373\001\n\022ListChangesReq" +
-      "uest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(" +
-      "\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.ChangeKi" +
-      "nd\022(\n\004from\030\004 \001(\0132\032.google.protobuf.Times" +
-      "tamp\022)\n\005until\030\005 \001(\0132\032.google.protobuf.Ti" +
-      "mestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage_size" +
-      "\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005locks\"\274\001\n\023" +
-      "ListChangesResponse\022#\n\007changes\030\001 \003(\0132\022.r" +
-      "owlock.v1.Change\022\027\n\017next_page_token\030\002 \001(" +
-      "\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google.pro" +
-      "tobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032" +
-      ".google.protobuf.Timestamp\"p\n\022ExplainWai" +
-      "tRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 " +
-      "\001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.ClaimR" +
-      "eferenceH\000B\010\n\006target\"\273\001\n\023ExplainWaitResp" +
-      "onse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n\005" +
-      "claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006causes" +
-      "\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n\007summary" +
-      "\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.Wa" +
-      "itEstimate\":\n\016ClaimReference\022\021\n\tlock_nam" +
-      "e\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceR" +
-      "eleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002" +
-      " \001(\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006re" +
-      "ason\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseResp" +
-      "onse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021" +
-      "\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRecordReques" +
-      "t\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampH\000\0222\n\rnot_before_" +
-      "in\030\003 \001(\0132\031.google.protobuf.DurationH\000\0222\n" +
-      "\020unset_not_before\030\004 \001(\0132\026.google.protobu" +
-      "f.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023un" +
-      "set_attempts_left\030\006 \001(\0132\026.google.protobu" +
-      "f.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expect" +
-      "ed_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020\n" +
-      "\016new_not_beforeB\023\n\021new_attempts_leftB\t\n\007" +
-      "_statusB\023\n\021_expected_version\">\n\024UpdateRe" +
-      "cordResponse\022&\n\006record\030\001 \001(\0132\026.rowlock.v" +
-      "1.LockRecord\"g\n\023DeleteRecordRequest\022\014\n\004n" +
-      "ame\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001" +
-      "\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_version\"\'\n" +
-      "\024DeleteRecordResponse\022\017\n\007deleted\030\001 \001(\010\"\316" +
-      "\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005n" +
-      "ames\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n\nm" +
-      "ax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowlock" +
-      ".v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010ma" +
-      "x_wait\030\006 \001(\0132\031.google.protobuf.DurationB" +
-      "\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n\017C" +
-      "aptureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlock" +
-      ".v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google." +
-      "protobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w" +
-      "\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock" +
-      ".v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.rowl" +
-      "ock.v1.SessionCommand\022\020\n\010received\030\003 \001(\004\"" +
-      "\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels" +
-      "\030\002 \003(\0132#.rowlock.v1.SessionOpen.LabelsEn" +
-      "try\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value" +
-      "\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030\001 " +
-      "\001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf.D" +
-      "uration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006cancel\030\004" +
-      " \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowlock.v1.Acq" +
-      "uireRequestH\000\0227\n\rwait_in_queue\030\013 \001(\0132\036.r" +
-      "owlock.v1.WaitInQueueRequestH\000\022)\n\005renew\030" +
-      "\014 \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014ren" +
-      "ew_leases\030\r \001(\0132\027.rowlock.v1.RenewLeases" +
-      "H\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1.Release" +
-      "RequestH\000\022-\n\007capture\030\017 \001(\0132\032.rowlock.v1." +
-      "CaptureRequestH\000\0220\n\tset_limit\030\020 \001(\0132\033.ro" +
-      "wlock.v1.SetLimitRequestH\000\0228\n\rupdate_rec" +
-      "ord\030\021 \001(\0132\037.rowlock.v1.UpdateRecordReque" +
-      "stH\000\0228\n\rdelete_record\030\022 \001(\0132\037.rowlock.v1" +
-      ".DeleteRecordRequestH\000\0228\n\rforce_release\030" +
-      "\023 \001(\0132\037.rowlock.v1.ForceReleaseRequestH\000" +
-      "\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1.GetLockR" +
-      "equestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.rowlock.v" +
-      "1.ListLocksRequestH\000\0224\n\013list_limits\030\026 \001(" +
-      "\0132\035.rowlock.v1.ListLimitsRequestH\000\0224\n\013li" +
-      "st_claims\030\027 \001(\0132\035.rowlock.v1.ListClaimsR" +
-      "equestH\000\0226\n\014list_changes\030\030 \001(\0132\036.rowlock" +
-      ".v1.ListChangesRequestH\000\0226\n\014explain_wait" +
-      "\030\031 \001(\0132\036.rowlock.v1.ExplainWaitRequestH\000" +
-      "\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock.v1.Watch" +
-      "LocksRequestH\000B\t\n\007command\"7\n\013RenewLeases" +
-      "\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewReque" +
-      "st\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.ro" +
-      "wlock.v1.RenewedLease\"b\n\014RenewedLease\022\"\n" +
-      "\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005err" +
-      "or\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outcom" +
-      "e\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031." +
-      "rowlock.v1.SessionOpened\022*\n\007results\030\002 \003(" +
-      "\0132\031.rowlock.v1.SessionResult\022\r\n\005heard\030\003 " +
-      "\001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLease" +
-      "\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022" +
-      "\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007" +
-      "replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001(" +
-      "\0132\031.google.protobuf.Duration\022.\n\013silence_" +
-      "max\030\003 \001(\0132\031.google.protobuf.Duration\022/\n\014" +
-      "grace_period\030\004 \001(\0132\031.google.protobuf.Dur" +
-      "ation\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_max" +
-      "\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\rSe" +
-      "ssionResult\022\014\n\004call\030\001 \001(\004\022#\n\005error\030\002 \001(\013" +
-      "2\022.google.rpc.StatusH\000\022&\n\010rejected\030\003 \001(\013" +
-      "2\022.google.rpc.StatusH\000\022.\n\007acquire\030\n \001(\0132" +
-      "\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_i" +
-      "n_queue\030\013 \001(\0132\037.rowlock.v1.WaitInQueueRe" +
-      "sponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowlock.v1.Ren" +
-      "ewResponseH\000\0221\n\014renew_leases\030\r \001(\0132\031.row" +
-      "lock.v1.RenewedLeasesH\000\022.\n\007release\030\016 \001(\013" +
-      "2\033.rowlock.v1.ReleaseResponseH\000\022.\n\007captu" +
-      "re\030\017 \001(\0132\033.rowlock.v1.CaptureResponseH\000\022" +
-      "1\n\tset_limit\030\020 \001(\0132\034.rowlock.v1.SetLimit" +
-      "ResponseH\000\0229\n\rupdate_record\030\021 \001(\0132 .rowl" +
-      "ock.v1.UpdateRecordResponseH\000\0229\n\rdelete_" +
-      "record\030\022 \001(\0132 .rowlock.v1.DeleteRecordRe" +
-      "sponseH\000\0229\n\rforce_release\030\023 \001(\0132 .rowloc" +
-      "k.v1.ForceReleaseResponseH\000\022/\n\010get_lock\030" +
-      "\024 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223\n\n" +
-      "list_locks\030\025 \001(\0132\035.rowlock.v1.ListLocksR" +
-      "esponseH\000\0225\n\013list_limits\030\026 \001(\0132\036.rowlock" +
-      ".v1.ListLimitsResponseH\000\0225\n\013list_claims\030" +
-      "\027 \001(\0132\036.rowlock.v1.ListClaimsResponseH\000\022" +
-      "7\n\014list_changes\030\030 \001(\0132\037.rowlock.v1.ListC" +
-      "hangesResponseH\000\0227\n\014explain_wait\030\031 \001(\0132\037" +
-      ".rowlock.v1.ExplainWaitResponseH\000\0225\n\013wat" +
-      "ch_locks\030\032 \001(\0132\036.rowlock.v1.WatchLocksRe" +
-      "sponseH\000B\010\n\006result\"S\n\tLostLease\022\020\n\010lease" +
-      "_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003end\030\003 \001(" +
-      "\0132\024.rowlock.v1.ClaimEnd*v\n\tListOrder\022\032\n\026" +
-      "LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_N" +
-      "AME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027LI" +
-      "ST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockService\022" +
-      "B\n\007Acquire\022\032.rowlock.v1.AcquireRequest\032\033" +
-      ".rowlock.v1.AcquireResponse\022P\n\013WaitInQue" +
-      "ue\022\036.rowlock.v1.WaitInQueueRequest\032\037.row" +
-      "lock.v1.WaitInQueueResponse0\001\022<\n\005Renew\022\030" +
-      ".rowlock.v1.RenewRequest\032\031.rowlock.v1.Re" +
-      "newResponse\022B\n\007Release\022\032.rowlock.v1.Rele" +
-      "aseRequest\032\033.rowlock.v1.ReleaseResponse\022" +
-      "E\n\010SetLimit\022\033.rowlock.v1.SetLimitRequest" +
-      "\032\034.rowlock.v1.SetLimitResponse\022B\n\007GetLoc" +
-      "k\022\032.rowlock.v1.GetLockRequest\032\033.rowlock." +
-      "v1.GetLockResponse\022H\n\tListLocks\022\034.rowloc" +
-      "k.v1.ListLocksRequest\032\035.rowlock.v1.ListL" +
-      "ocksResponse\022K\n\nListLimits\022\035.rowlock.v1." +
-      "ListLimitsRequest\032\036.rowlock.v1.ListLimit" +
-      "sResponse\022K\n\nListClaims\022\035.rowlock.v1.Lis" +
-      "tClaimsRequest\032\036.rowlock.v1.ListClaimsRe" +
-      "sponse\022N\n\013ListChanges\022\036.rowlock.v1.ListC" +
-      "hangesRequest\032\037.rowlock.v1.ListChangesRe" +
-      "sponse\022N\n\013ExplainWait\022\036.rowlock.v1.Expla" +
-      "inWaitRequest\032\037.rowlock.v1.ExplainWaitRe" +
-      "sponse\022M\n\nWatchLocks\022\035.rowlock.v1.WatchL" +
-      "ocksRequest\032\036.rowlock.v1.WatchLocksRespo" +
-      "nse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.Force" +
-      "ReleaseRequest\032 .rowlock.v1.ForceRelease" +
-      "Response\022Q\n\014UpdateRecord\022\037.rowlock.v1.Up" +
-      "dateRecordRequest\032 .rowlock.v1.UpdateRec" +
-      "ordResponse\022B\n\007Capture\022\032.rowlock.v1.Capt" +
-      "ureRequest\032\033.rowlock.v1.CaptureResponse\022" +
-      "Q\n\014DeleteRecord\022\037.rowlock.v1.DeleteRecor" +
-      "dRequest\032 .rowlock.v1.DeleteRecordRespon" +
-      "se\022F\n\007Session\022\032.rowlock.v1.SessionReques" +
-      "t\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n\nr" +
-      "owlock.v1B\020LockServiceProtoP\001Z9github.co" +
-      "m/rowlock/rowlock/clients/go/rowlockv1;r" +
-      "owlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1" +
-      "\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V1b" +
-      "\006proto3"
+      "rowlock.v1.ListOrder\022\020\n\010statuses\030\006 \003(\t\022\026" +
+      "\n\016exhausted_only\030\007 \001(\010\"M\n\021ListLocksRespo" +
+      "nse\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock\022\027\n\017" +
+      "next_page_token\030\002 \001(\t\"#\n\021WatchLocksReque" +
+      "st\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksResponse" +
+      "\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020.ro" +
+      "wlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010comple" +
+      "te\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006prefix\030" +
+      "\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_token\030\003" +
+      " \001(\t\"\375\001\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022\021\n" +
+      "\007pattern\030\002 \001(\tH\000\022\016\n\004pool\030\010 \001(\tH\000\022\r\n\005limi" +
+      "t\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t" +
+      "\022\036\n\004rate\030\006 \001(\0132\020.rowlock.v1.Rate\022\021\n\trate" +
+      "_only\030\007 \001(\010\022 \n\003use\030\t \001(\0132\023.rowlock.v1.Po" +
+      "olUse\022+\n\013queue_rules\030\n \001(\0132\026.rowlock.v1." +
+      "QueueRulesB\010\n\006target\"W\n\022ListLimitsRespon" +
+      "se\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSet" +
+      "ting\022\027\n\017next_page_token\030\002 \001(\t\"\306\003\n\021ListCl" +
+      "aimsRequest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006pref" +
+      "ix\030\002 \001(\tH\000\022%\n\007held_at\030\003 \001(\0132\022.rowlock.v1" +
+      ".HeldAtH\000\022\r\n\005owner\030\004 \001(\t\022\021\n\tprincipal\030\005 " +
+      "\001(\t\0229\n\006labels\030\006 \003(\0132).rowlock.v1.ListCla" +
+      "imsRequest.LabelsEntry\022&\n\006states\030\007 \003(\0162\026" +
+      ".rowlock.v1.ClaimState\022*\n\013end_reasons\030\010 " +
+      "\003(\0162\025.rowlock.v1.EndReason\022(\n\004from\030\t \001(\013" +
+      "2\032.google.protobuf.Timestamp\022)\n\005until\030\n " +
+      "\001(\0132\032.google.protobuf.Timestamp\022\021\n\tpage_" +
+      "size\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013Labels" +
+      "Entry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\007\n" +
+      "\005locks\"C\n\006HeldAt\022\021\n\tlock_name\030\001 \001(\t\022&\n\002a" +
+      "t\030\002 \001(\0132\032.google.protobuf.Timestamp\"\271\001\n\022" +
+      "ListClaimsResponse\022!\n\006claims\030\001 \003(\0132\021.row" +
+      "lock.v1.Claim\022\027\n\017next_page_token\030\002 \001(\t\0224" +
+      "\n\020searched_back_to\030\003 \001(\0132\032.google.protob" +
+      "uf.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.go" +
+      "ogle.protobuf.Timestamp\"\373\001\n\022ListChangesR" +
+      "equest\022\023\n\tlock_name\030\001 \001(\tH\000\022\020\n\006prefix\030\002 " +
+      "\001(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.Change" +
+      "Kind\022(\n\004from\030\004 \001(\0132\032.google.protobuf.Tim" +
+      "estamp\022)\n\005until\030\005 \001(\0132\032.google.protobuf." +
+      "Timestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage_si" +
+      "ze\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\tB\007\n\005locks\"\274\001" +
+      "\n\023ListChangesResponse\022#\n\007changes\030\001 \003(\0132\022" +
+      ".rowlock.v1.Change\022\027\n\017next_page_token\030\002 " +
+      "\001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google.p" +
+      "rotobuf.Timestamp\0221\n\rcomplete_from\030\004 \001(\013" +
+      "2\032.google.protobuf.Timestamp\"p\n\022ExplainW" +
+      "aitRequest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030" +
+      "\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.Clai" +
+      "mReferenceH\000B\010\n\006target\"\273\001\n\023ExplainWaitRe" +
+      "sponse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 " +
+      "\n\005claim\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006caus" +
+      "es\030\003 \003(\0132\025.rowlock.v1.WaitCause\022\017\n\007summa" +
+      "ry\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1." +
+      "WaitEstimate\":\n\016ClaimReference\022\021\n\tlock_n" +
+      "ame\030\001 \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023Forc" +
+      "eReleaseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim" +
+      "\030\002 \001(\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006" +
+      "reason\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseRe" +
+      "sponse\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim" +
+      "\022\021\n\tremaining\030\002 \001(\r\"\230\003\n\023UpdateRecordRequ" +
+      "est\022\014\n\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032." +
+      "google.protobuf.TimestampH\000\0222\n\rnot_befor" +
+      "e_in\030\003 \001(\0132\031.google.protobuf.DurationH\000\022" +
+      "2\n\020unset_not_before\030\004 \001(\0132\026.google.proto" +
+      "buf.EmptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023" +
+      "unset_attempts_left\030\006 \001(\0132\026.google.proto" +
+      "buf.EmptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expe" +
+      "cted_version\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB" +
+      "\020\n\016new_not_beforeB\023\n\021new_attempts_leftB\t" +
+      "\n\007_statusB\023\n\021_expected_version\">\n\024Update" +
+      "RecordResponse\022&\n\006record\030\001 \001(\0132\026.rowlock" +
+      ".v1.LockRecord\"g\n\023DeleteRecordRequest\022\014\n" +
+      "\004name\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210" +
+      "\001\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_expected_version\"" +
+      "\'\n\024DeleteRecordResponse\022\017\n\007deleted\030\001 \001(\010" +
+      "\"\316\001\n\016CaptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n" +
+      "\005names\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n" +
+      "\nmax_leases\030\003 \001(\r\022%\n\005terms\030\004 \001(\0132\026.rowlo" +
+      "ck.v1.LeaseTerms\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010" +
+      "max_wait\030\006 \001(\0132\031.google.protobuf.Duratio" +
+      "nB\006\n\004from\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n" +
+      "\017CaptureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlo" +
+      "ck.v1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.googl" +
+      "e.protobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010" +
+      "\"w\n\016SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowlo" +
+      "ck.v1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.ro" +
+      "wlock.v1.SessionCommand\022\020\n\010received\030\003 \001(" +
+      "\004\"\200\001\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labe" +
+      "ls\030\002 \003(\0132#.rowlock.v1.SessionOpen.Labels" +
+      "Entry\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005val" +
+      "ue\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030" +
+      "\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf" +
+      ".Duration\022\023\n\013traceparent\030\003 \001(\t\022\020\n\006cancel" +
+      "\030\004 \001(\004H\000\022-\n\007acquire\030\n \001(\0132\032.rowlock.v1.A" +
+      "cquireRequestH\000\0227\n\rwait_in_queue\030\013 \001(\0132\036" +
+      ".rowlock.v1.WaitInQueueRequestH\000\022)\n\005rene" +
+      "w\030\014 \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014r" +
+      "enew_leases\030\r \001(\0132\027.rowlock.v1.RenewLeas" +
+      "esH\000\022-\n\007release\030\016 \001(\0132\032.rowlock.v1.Relea" +
+      "seRequestH\000\022-\n\007capture\030\017 \001(\0132\032.rowlock.v" +
+      "1.CaptureRequestH\000\0220\n\tset_limit\030\020 \001(\0132\033." +
+      "rowlock.v1.SetLimitRequestH\000\0228\n\rupdate_r" +
+      "ecord\030\021 \001(\0132\037.rowlock.v1.UpdateRecordReq" +
+      "uestH\000\0228\n\rdelete_record\030\022 \001(\0132\037.rowlock." +
+      "v1.DeleteRecordRequestH\000\0228\n\rforce_releas" +
+      "e\030\023 \001(\0132\037.rowlock.v1.ForceReleaseRequest" +
+      "H\000\022.\n\010get_lock\030\024 \001(\0132\032.rowlock.v1.GetLoc" +
+      "kRequestH\000\0222\n\nlist_locks\030\025 \001(\0132\034.rowlock" +
+      ".v1.ListLocksRequestH\000\0224\n\013list_limits\030\026 " +
+      "\001(\0132\035.rowlock.v1.ListLimitsRequestH\000\0224\n\013" +
+      "list_claims\030\027 \001(\0132\035.rowlock.v1.ListClaim" +
+      "sRequestH\000\0226\n\014list_changes\030\030 \001(\0132\036.rowlo" +
+      "ck.v1.ListChangesRequestH\000\0226\n\014explain_wa" +
+      "it\030\031 \001(\0132\036.rowlock.v1.ExplainWaitRequest" +
+      "H\000\0224\n\013watch_locks\030\032 \001(\0132\035.rowlock.v1.Wat" +
+      "chLocksRequestH\000B\t\n\007command\"7\n\013RenewLeas" +
+      "es\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewReq" +
+      "uest\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030." +
+      "rowlock.v1.RenewedLease\"b\n\014RenewedLease\022" +
+      "\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005e" +
+      "rror\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outc" +
+      "ome\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132" +
+      "\031.rowlock.v1.SessionOpened\022*\n\007results\030\002 " +
+      "\003(\0132\031.rowlock.v1.SessionResult\022\r\n\005heard\030" +
+      "\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLea" +
+      "se\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease" +
+      "\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017" +
+      "\n\007replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 " +
+      "\001(\0132\031.google.protobuf.Duration\022.\n\013silenc" +
+      "e_max\030\003 \001(\0132\031.google.protobuf.Duration\022/" +
+      "\n\014grace_period\030\004 \001(\0132\031.google.protobuf.D" +
+      "uration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_m" +
+      "ax\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\r" +
+      "SessionResult\022\014\n\004call\030\001 \001(\004\022#\n\005error\030\002 \001" +
+      "(\0132\022.google.rpc.StatusH\000\022&\n\010rejected\030\003 \001" +
+      "(\0132\022.google.rpc.StatusH\000\022.\n\007acquire\030\n \001(" +
+      "\0132\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait" +
+      "_in_queue\030\013 \001(\0132\037.rowlock.v1.WaitInQueue" +
+      "ResponseH\000\022*\n\005renew\030\014 \001(\0132\031.rowlock.v1.R" +
+      "enewResponseH\000\0221\n\014renew_leases\030\r \001(\0132\031.r" +
+      "owlock.v1.RenewedLeasesH\000\022.\n\007release\030\016 \001" +
+      "(\0132\033.rowlock.v1.ReleaseResponseH\000\022.\n\007cap" +
+      "ture\030\017 \001(\0132\033.rowlock.v1.CaptureResponseH" +
+      "\000\0221\n\tset_limit\030\020 \001(\0132\034.rowlock.v1.SetLim" +
+      "itResponseH\000\0229\n\rupdate_record\030\021 \001(\0132 .ro" +
+      "wlock.v1.UpdateRecordResponseH\000\0229\n\rdelet" +
+      "e_record\030\022 \001(\0132 .rowlock.v1.DeleteRecord" +
+      "ResponseH\000\0229\n\rforce_release\030\023 \001(\0132 .rowl" +
+      "ock.v1.ForceReleaseResponseH\000\022/\n\010get_loc" +
+      "k\030\024 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223" +
+      "\n\nlist_locks\030\025 \001(\0132\035.rowlock.v1.ListLock" +
+      "sResponseH\000\0225\n\013list_limits\030\026 \001(\0132\036.rowlo" +
+      "ck.v1.ListLimitsResponseH\000\0225\n\013list_claim" +
+      "s\030\027 \001(\0132\036.rowlock.v1.ListClaimsResponseH" +
+      "\000\0227\n\014list_changes\030\030 \001(\0132\037.rowlock.v1.Lis" +
+      "tChangesResponseH\000\0227\n\014explain_wait\030\031 \001(\013" +
+      "2\037.rowlock.v1.ExplainWaitResponseH\000\0225\n\013w" +
+      "atch_locks\030\032 \001(\0132\036.rowlock.v1.WatchLocks" +
+      "ResponseH\000B\010\n\006result\"S\n\tLostLease\022\020\n\010lea" +
+      "se_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022!\n\003end\030\003 " +
+      "\001(\0132\024.rowlock.v1.ClaimEnd*v\n\tListOrder\022\032" +
+      "\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER" +
+      "_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027" +
+      "LIST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockServic" +
+      "e\022B\n\007Acquire\022\032.rowlock.v1.AcquireRequest" +
+      "\032\033.rowlock.v1.AcquireResponse\022P\n\013WaitInQ" +
+      "ueue\022\036.rowlock.v1.WaitInQueueRequest\032\037.r" +
+      "owlock.v1.WaitInQueueResponse0\001\022<\n\005Renew" +
+      "\022\030.rowlock.v1.RenewRequest\032\031.rowlock.v1." +
+      "RenewResponse\022B\n\007Release\022\032.rowlock.v1.Re" +
+      "leaseRequest\032\033.rowlock.v1.ReleaseRespons" +
+      "e\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitReque" +
+      "st\032\034.rowlock.v1.SetLimitResponse\022B\n\007GetL" +
+      "ock\022\032.rowlock.v1.GetLockRequest\032\033.rowloc" +
+      "k.v1.GetLockResponse\022H\n\tListLocks\022\034.rowl" +
+      "ock.v1.ListLocksRequest\032\035.rowlock.v1.Lis" +
+      "tLocksResponse\022K\n\nListLimits\022\035.rowlock.v" +
+      "1.ListLimitsRequest\032\036.rowlock.v1.ListLim" +
+      "itsResponse\022K\n\nListClaims\022\035.rowlock.v1.L" +
+      "istClaimsRequest\032\036.rowlock.v1.ListClaims" +
+      "Response\022N\n\013ListChanges\022\036.rowlock.v1.Lis" +
+      "tChangesRequest\032\037.rowlock.v1.ListChanges" +
+      "Response\022N\n\013ExplainWait\022\036.rowlock.v1.Exp" +
+      "lainWaitRequest\032\037.rowlock.v1.ExplainWait" +
+      "Response\022M\n\nWatchLocks\022\035.rowlock.v1.Watc" +
+      "hLocksRequest\032\036.rowlock.v1.WatchLocksRes" +
+      "ponse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.For" +
+      "ceReleaseRequest\032 .rowlock.v1.ForceRelea" +
+      "seResponse\022Q\n\014UpdateRecord\022\037.rowlock.v1." +
+      "UpdateRecordRequest\032 .rowlock.v1.UpdateR" +
+      "ecordResponse\022B\n\007Capture\022\032.rowlock.v1.Ca" +
+      "ptureRequest\032\033.rowlock.v1.CaptureRespons" +
+      "e\022Q\n\014DeleteRecord\022\037.rowlock.v1.DeleteRec" +
+      "ordRequest\032 .rowlock.v1.DeleteRecordResp" +
+      "onse\022F\n\007Session\022\032.rowlock.v1.SessionRequ" +
+      "est\032\033.rowlock.v1.SessionResponse(\0010\001B\242\001\n" +
+      "\nrowlock.v1B\020LockServiceProtoP\001Z9github." +
+      "com/rowlock/rowlock/clients/go/rowlockv1" +
+      ";rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\" +
+      "V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -654,7 +655,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_ListLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksRequest_descriptor,
-        new java.lang.String[] { "Prefix", "PageSize", "PageToken", "BusyOnly", "Order", });
+        new java.lang.String[] { "Prefix", "PageSize", "PageToken", "BusyOnly", "Order", "Statuses", "ExhaustedOnly", });
     internal_static_rowlock_v1_ListLocksResponse_descriptor =
       getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_ListLocksResponse_fieldAccessorTable = new
