@@ -50,6 +50,8 @@ type command struct {
 	Reason                string
 	Prefix                *string
 	BusyOnly              bool
+	Statuses              []string
+	ExhaustedOnly         bool
 	Order                 string
 	TicketNumber          *json.RawMessage
 	URL                   string

@@ -246,6 +246,7 @@ func (d *driver) listLocks(asked *command) (any, error) {
 	names := []string{}
 	options := rowlock.ListOptions{
 		Prefix: asked.prefix(), BusyOnly: asked.BusyOnly, Order: rowlock.ListOrder(asked.Order),
+		Statuses: asked.Statuses, ExhaustedOnly: asked.ExhaustedOnly,
 	}
 	for lock, err := range client.ListLocks(background, options) {
 		if err != nil {

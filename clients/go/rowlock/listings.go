@@ -36,6 +36,11 @@ type ListOptions struct {
 	Prefix string `json:"prefix"`
 	// BusyOnly leaves out locks with neither a holder nor a waiter.
 	BusyOnly bool `json:"busyOnly"`
+	// Statuses leaves out locks whose records have none of these statuses; at most 16. Along an index, so others cost nothing: by the
+	// folder of their names, by status, and then as they are due. Not with BusyOnly or Order.
+	Statuses []string `json:"statuses"`
+	// ExhaustedOnly leaves out locks whose records have attempts left, in the same order.
+	ExhaustedOnly bool `json:"exhaustedOnly"`
 	// Order is the order of the locks. Default: [ByName].
 	Order ListOrder `json:"order"`
 	// PageSize is how many locks to ask for at once, at most 1,000; 0: as many as the server likes.
@@ -68,6 +73,7 @@ func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[L
 	return pages(lockViewOf, func(token string) ([]*rowlockv1.Lock, string, error) {
 		request := &rowlockv1.ListLocksRequest{
 			Prefix: options.Prefix, BusyOnly: options.BusyOnly, Order: order, PageSize: options.PageSize, PageToken: token,
+			Statuses: options.Statuses, ExhaustedOnly: options.ExhaustedOnly,
 		}
 		result, err := c.ask(ctx, &question{
 			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListLocks{ListLocks: request}},

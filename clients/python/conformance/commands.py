@@ -300,7 +300,11 @@ class Commands:
         return lock_json(await self._side.call(self._clients[command["client"]].get_lock, command["name"]))
 
     async def _list_locks(self, command: Command) -> dict[str, Any]:
-        options = {"busy_only": bool(command.get("busyOnly"))}
+        options = {
+            "busy_only": bool(command.get("busyOnly")),
+            "status": command.get("statuses") or (),
+            "exhausted_only": bool(command.get("exhaustedOnly")),
+        }
         if command.get("order") is not None:
             options["order"] = command["order"]
         client = self._clients[command["client"]]

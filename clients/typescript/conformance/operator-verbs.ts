@@ -68,11 +68,13 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       };
     },
     listLocks: async (asked) => {
-      const { prefix, busyOnly, order } = asked;
+      const { prefix, busyOnly, statuses, exhaustedOnly, order } = asked;
       const names: string[] = [];
       const found = clientOf(asked).listLocks({
         prefix,
         ...(busyOnly !== undefined && { busyOnly }),
+        ...(statuses !== undefined && { status: statuses }),
+        ...(exhaustedOnly !== undefined && { exhaustedOnly }),
         ...(order !== undefined && { order }),
       });
       for await (const { name } of found) names.push(name);

@@ -4,7 +4,6 @@ import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Listed, WaitTarget } from "../../engine/history.ts";
-import type { RecordPosition } from "../../storage/store.ts";
 import { seenUnder, shownExplanation, shownLock, type Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { notWaiting } from "../messages/call-error.ts";
@@ -66,6 +65,8 @@ const ORDERS: Record<service.ListOrder, LocksQuery["order"]> = {
   [service.ListOrder.LONGEST_WAIT]: "longest_wait",
   [service.ListOrder.MOST_WAITERS]: "most_waiters",
 };
+
+type RecordPosition = NonNullable<LocksQuery["afterRecord"]>;
 
 type Paged<Query> = Omit<Query, "max" | "isSeen"> & { readonly pageSize: number };
 

@@ -44,6 +44,8 @@ from rowlock.views import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Unpack
 
     from rowlock.engine.ask_once import Repeat
@@ -157,7 +159,14 @@ class Verbs:
         return self._engine.ask(command, lambda result: lock_view(result.get_lock.lock))
 
     def list_locks(
-        self, prefix: str, busy_only: bool, order: ListOrder, page_size: int, page_token: str
+        self,
+        prefix: str,
+        busy_only: bool,
+        status: str | Sequence[str],
+        exhausted_only: bool,
+        order: ListOrder,
+        page_size: int,
+        page_token: str,
     ) -> Future[ListLocksResponse]:
         """Return one page of locks."""
         if order not in _ORDERS:
@@ -165,6 +174,8 @@ class Verbs:
         request = ListLocksRequest(
             prefix=prefix,
             busy_only=busy_only,
+            statuses=[status] if isinstance(status, str) else status,
+            exhausted_only=exhausted_only,
             order=_ORDERS[order],
             page_size=page_size,
             page_token=page_token,

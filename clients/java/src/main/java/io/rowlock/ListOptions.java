@@ -1,5 +1,6 @@
 package io.rowlock;
 
+import java.util.List;
 import rowlock.v1.ListLocksRequest;
 import rowlock.v1.ListOrder;
 
@@ -28,6 +29,26 @@ public final class ListOptions {
    */
   public ListOptions busyOnly() {
     return new ListOptions(request.toBuilder().setBusyOnly(true).build());
+  }
+
+  /**
+   * Lists only locks whose records have one of these statuses, along an index, so others cost nothing: by the folder of their names, by
+   * status, and then as they are due. Not with {@link #busyOnly} or an order by waiters.
+   *
+   * @param statuses at most 16
+   * @return options
+   */
+  public ListOptions status(String... statuses) {
+    return new ListOptions(request.toBuilder().addAllStatuses(List.of(statuses)).build());
+  }
+
+  /**
+   * Lists only locks whose records have no attempts left, in any status or in those of {@link #status}, in the same order.
+   *
+   * @return options
+   */
+  public ListOptions exhaustedOnly() {
+    return new ListOptions(request.toBuilder().setExhaustedOnly(true).build());
   }
 
   /**

@@ -3,6 +3,7 @@
 package io.rowlock.conformance;
 
 import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.list;
 import static io.rowlock.conformance.Driver.millis;
 import static io.rowlock.conformance.Driver.text;
 
@@ -158,6 +159,8 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   private Map<String, ?> listLocks(JsonObject asked) {
     ListOptions options = ListOptions.of(has(asked, "prefix") ? text(asked, "prefix") : "");
     if (has(asked, "busyOnly") && asked.get("busyOnly").getAsBoolean()) options = options.busyOnly();
+    if (has(asked, "statuses")) options = options.status(list(asked, "statuses"));
+    if (has(asked, "exhaustedOnly")) options = options.exhaustedOnly();
     String order = has(asked, "order") ? text(asked, "order") : "name";
     if (order.equals("longest wait")) options = options.longestWaitFirst();
     if (order.equals("most waiters")) options = options.mostWaitersFirst();
