@@ -360,9 +360,9 @@ class Client:
     ) -> Iterator[LockView]:
         """Iterate over the locks whose names begin with `prefix`; with `busy_only`, those that are in use.
 
-        With `status`, those whose records have this status, or one of these, and with `exhausted_only` those whose records have no
-        attempts left: along an index, so others cost nothing; by the folder of their names, by status, and then as they are due. Not
-        with `busy_only` or `order`.
+        With `status`, those whose records have this status, or one of these, and with `exhausted_only` those whose records
+        have no attempts left: along an index, so others cost nothing; by the folder of their names, by status, and then as
+        they are due. Not with `busy_only` or `order`.
 
         It fetches page after page. page_size: at most 1,000 locks; 0 means 100.
         """
