@@ -368,7 +368,9 @@ class Client:
         """
         token = ""
         while True:
-            asked = self._bridge.verbs.list_locks(prefix, busy_only, status, exhausted_only, order, page_size, token)
+            asked = self._bridge.verbs.list_locks(
+                prefix, busy_only, status, exhausted_only, order, page_size, token
+            )
             page = self._bridge.finished(asked)
             for lock in page.locks:
                 yield lock_view(lock)
