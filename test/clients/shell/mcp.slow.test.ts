@@ -162,7 +162,7 @@ test("who and why of a path tell of a folder above it that somebody has alone", 
     ),
   );
   expect(await ben.says("acquire", { ...path, wait_seconds: 0.1 })).toMatch(
-    new RegExp(`^Not yet.*\\n[^]*${line}\\n`),
+    new RegExp(`^Not yet.*\\n[\\s\\S]*${line}\\n`),
   );
 });
 

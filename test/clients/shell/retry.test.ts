@@ -135,7 +135,7 @@ describe("rowlock retry", () => {
     expect(await ran("retry", "mail")).toMatchObject({
       code: 64,
       err: expect.stringMatching(
-        /is one lock: write a prefix such as mail\/[^]*say which: --if-status failed/,
+        /is one lock: write a prefix such as mail\/[\s\S]*say which: --if-status failed/,
       ),
     });
   });
