@@ -5,6 +5,7 @@ import { ActivityView } from "./activity-view.tsx";
 import { token } from "./api.ts";
 import { ChangesView } from "./changes-view.tsx";
 import { type Connection, connection, serverNowMs } from "./connection.ts";
+import { Keys } from "./keys.tsx";
 import { LimitsView } from "./limits-view.tsx";
 import { LockView } from "./lock-view.tsx";
 import { LocksView } from "./locks-view.tsx";
@@ -27,7 +28,10 @@ export function App() {
   const state = useStore(connection);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
-  const title = where.view === "lock" ? shown(where.name) : PLACES.find(([view]) => view === where.view)?.[1];
+  const title =
+    where.view === "lock"
+      ? shown(where.name)
+      : (PLACES.find(([view]) => view === where.view)?.[1] ?? "Nothing here");
   // Another view begins at its top, for screen readers too.
   useEffect(() => {
     document.title = `${title} - Rowlock`;
@@ -48,6 +52,7 @@ export function App() {
         <Content where={where} state={state} />
       </main>
       <Foot state={state} />
+      <Keys />
     </>
   );
 }
@@ -67,6 +72,12 @@ function Content({ where, state }: { where: Route; state: Connection }) {
       return <ChangesView prefix={where.options.prefix ?? ""} />;
     case "activity":
       return <ActivityView />;
+    case "unknown":
+      return (
+        <p class="empty">
+          There is no page <Text text={where.name} /> here. <a href="#/locks">All locks</a>
+        </p>
+      );
   }
 }
 

@@ -11,14 +11,21 @@ export interface Row {
   readonly waiting: number;
   /** When the first waiter came; Infinity if nobody waits. */
   readonly oldestMs: number;
+  /** When the oldest of the holders that are shown began; Infinity if nobody holds it. */
+  readonly heldSinceMs: number;
 }
 
 export type Rows = ReadonlyMap<string, Row>;
 
 export function rowOf(lock: LockJson): Row {
-  const { name = "", waiterCount: waiting = 0, waiters } = lock;
-  const first = waiters?.[0]?.requestedAt;
-  return { name, lock, waiting, oldestMs: first === undefined ? Number.POSITIVE_INFINITY : instantMs(first) };
+  const { name = "", waiterCount: waiting = 0, waiters, holders } = lock;
+  const oldestMs = msOf(waiters?.[0]?.requestedAt);
+  // The oldest comes first.
+  return { name, lock, waiting, oldestMs, heldSinceMs: msOf(holders?.[0]?.grantedAt) };
+}
+
+function msOf(instant: string | undefined): number {
+  return instant === undefined ? Number.POSITIVE_INFINITY : instantMs(instant);
 }
 
 export class LocksFeed {

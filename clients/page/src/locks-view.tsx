@@ -1,19 +1,13 @@
-// The list of locks: the ones that are busy now, or all, searched by prefix. Draws only the rows that can be seen, so that
+// The list of locks: the ones that are busy now, or all, under a prefix, and with a part of what is shown. Draws only the rows that can be seen, so that
 // 10,000 locks cost no more than thirty.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { chosen, inOrder, inOrderBefore, ORDERS, type Order } from "./chosen-locks.ts";
 import { useFollowedLocks } from "./followed-locks.ts";
-import type { Row, Rows } from "./locks-feed.ts";
+import type { Row } from "./locks-feed.ts";
 import { Chips, Held, LockLink, Name, Trouble, useNowMs } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { ageWords, counted, someOf, whoWords } from "./words.ts";
-
-const ORDERS = {
-  wait: "longest wait first",
-  waiters: "most waiters first",
-  name: "by name",
-} as const;
-type Order = keyof typeof ORDERS;
 
 /** How long nobody types before the server is asked for another prefix. */
 const TYPED_MS = 300;
@@ -21,19 +15,23 @@ const TYPED_MS = 300;
 const BEYOND = 8;
 
 export function LocksView({ options }: { options: Readonly<Record<string, string>> }) {
-  const { prefix = "", all = "" } = options;
+  const { prefix = "", part = "", all = "" } = options;
   const order: Order = Object.hasOwn(ORDERS, options.order ?? "") ? (options.order as Order) : "wait";
   const asked = useSettled(prefix, TYPED_MS);
   const { rows, version, state, trouble } = useFollowedLocks(asked);
   const [isHeld, setHeld] = useState(false);
   const before = useRef<readonly Row[]>([]);
+  const orderBefore = useRef(order);
   // The rows change in place; their version says when.
   const list = useMemo(() => {
-    const found = chosen(rows, prefix, all !== "");
+    const found = chosen(rows, { prefix, part, isAll: all !== "" });
     const sorted = inOrder(found, order);
-    before.current = isHeld ? inOrderBefore(sorted, before.current) : sorted;
+    // Who asks for another order, with the pointer on the head of a column, wants it now.
+    const isKept = isHeld && orderBefore.current === order;
+    before.current = isKept ? inOrderBefore(sorted, before.current) : sorted;
+    orderBefore.current = order;
     return before.current;
-  }, [rows, version, prefix, all, order, isHeld]);
+  }, [rows, version, prefix, part, all, order, isHeld]);
   const waiting = list.reduce((sum, row) => sum + row.waiting, 0);
   const count = `${counted(list.length, all === "" ? "busy lock" : "lock")}, ${counted(waiting, "waiter")}`;
   return (
@@ -51,6 +49,19 @@ export function LocksView({ options }: { options: Readonly<Record<string, string
               autocomplete="off"
               spellcheck={false}
               onInput={(event) => setOption("prefix", event.currentTarget.value)}
+            />
+          </label>
+          <label class="grow">
+            <span class="sr">A part of a name, an owner, a label or a status</span>
+            <input
+              type="search"
+              placeholder="Name, owner, label or status with"
+              title="A part of a name, an owner, a label (team=data) or a status, among the locks here"
+              value={part}
+              autocapitalize="off"
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => setOption("part", event.currentTarget.value)}
             />
           </label>
           <label class="check">
@@ -85,14 +96,44 @@ export function LocksView({ options }: { options: Readonly<Record<string, string
         </p>
       ) : null}
       {list.length > 0 ? (
-        <Table list={list} onHold={setHeld} />
+        <Table list={list} order={order} onHold={setHeld} />
       ) : state === "coming" ? null : (
-        <p class="empty">
-          {prefix === "" ? "No lock is " : <>No lock under {<Name text={prefix} />} is </>}
-          {all === "" ? "held or waited for now." : "known."}
-        </p>
+        <Empty prefix={prefix} part={part} isAll={all !== ""} isNone={rows.size === 0} />
       )}
     </>
+  );
+}
+
+function Empty({
+  prefix,
+  part,
+  isAll,
+  isNone,
+}: {
+  prefix: string;
+  part: string;
+  isAll: boolean;
+  isNone: boolean;
+}) {
+  if (part !== "")
+    return (
+      <p class="empty">
+        {isAll ? "No lock" : "No busy lock"}
+        {prefix === "" ? "" : <> under {<Name text={prefix} />}</>} has <Name text={part} /> in its name, its
+        owners, its labels or its status. {isAll ? "" : "Idle locks are found by how their names begin."}
+      </p>
+    );
+  return (
+    <p class="empty">
+      {prefix === "" ? "No lock is " : <>No lock under {<Name text={prefix} />} is </>}
+      {isAll ? "known." : "held or waited for now."}
+      {prefix === "" && isNone ? (
+        <>
+          {" "}
+          Take the first one: <code>rowlock run hello -- sleep 60</code>
+        </>
+      ) : null}
+    </p>
   );
 }
 
@@ -119,36 +160,17 @@ function useSettled<Value>(value: Value, ms: number): Value {
   return settled;
 }
 
-function chosen(rows: Rows, prefix: string, isAll: boolean): Row[] {
-  const found: Row[] = [];
-  for (const row of rows.values())
-    if ((isAll || row.waiting > 0 || (row.lock.holderCount ?? 0) > 0) && row.name.startsWith(prefix))
-      found.push(row);
-  return found;
-}
-
-function inOrder(rows: Row[], order: Order): Row[] {
-  const byName = (a: Row, b: Row) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-  const by = {
-    name: byName,
-    waiters: (a: Row, b: Row) => b.waiting - a.waiting || byName(a, b),
-    wait: (a: Row, b: Row) => (a.oldestMs === b.oldestMs ? byName(a, b) : a.oldestMs - b.oldestMs),
-  };
-  return rows.sort(by[order]);
-}
-
-/** Keeps rows where they were, so that none moves away under a pointer; new ones come last. */
-function inOrderBefore(rows: readonly Row[], before: readonly Row[]): Row[] {
-  const places = new Map(before.map(({ name }, at) => [name, at]));
-  const placeOf = ({ name }: Row) => places.get(name) ?? before.length;
-  return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
-}
-
 /** Where the list has few columns, and rows of two lines; page.css has the same width. */
 const NARROW = matchMedia("(max-width: 900px)");
-const [COLUMNS, NARROW_COLUMNS] = [6, 3];
+const [COLUMNS, NARROW_COLUMNS] = [7, 3];
 
-function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolean) => void }) {
+interface TableProps {
+  readonly list: readonly Row[];
+  readonly order: Order;
+  readonly onHold: (isHeld: boolean) => void;
+}
+
+function Table({ list, order, onHold }: TableProps) {
   const nowMs = useNowMs();
   const body = useRef<HTMLTableSectionElement>(null);
   const isNarrow = useMedia(NARROW);
@@ -198,16 +220,13 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
     >
       <thead>
         <tr aria-rowindex={1}>
-          <th scope="col">Lock</th>
+          <Column by="name" order={order} title="Lock" />
           <th scope="col" class="c-held">
             Held
           </th>
-          <th scope="col" class="c-waiting number">
-            Waiting
-          </th>
-          <th scope="col" class="c-oldest number wide">
-            Oldest wait
-          </th>
+          <Column by="held" order={order} title="Held for" class="c-oldest number wide" />
+          <Column by="waiters" order={order} title="Waiting" class="c-waiting number" />
+          <Column by="wait" order={order} title="Oldest wait" class="c-oldest number wide" />
           <th scope="col" class="c-status wide">
             Status
           </th>
@@ -224,6 +243,26 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
         {until < list.length ? <Space px={(list.length - until) * rowPx} columns={columns} /> : null}
       </tbody>
     </table>
+  );
+}
+
+interface ColumnProps {
+  readonly by: Order;
+  readonly order: Order;
+  readonly title: string;
+  readonly class?: string;
+}
+
+/** The head of a column that the list can be sorted by. */
+function Column({ by, order, title, class: name }: ColumnProps) {
+  const sorted = by === "name" ? "ascending" : "descending";
+  return (
+    <th scope="col" class={name} aria-sort={by === order ? sorted : undefined}>
+      <button type="button" class="sort" title={`Sort: ${ORDERS[by]}`} onClick={() => setOption("order", by)}>
+        {title}
+        <span aria-hidden="true">{by === order ? (sorted === "ascending" ? " \u2191" : " \u2193") : ""}</span>
+      </button>
+    </th>
   );
 }
 
@@ -245,7 +284,7 @@ interface LockRowProps {
 }
 
 function LockRow({ row, at, nowMs, isNarrow }: LockRowProps) {
-  const { lock, name, waiting, oldestMs } = row;
+  const { lock, name, waiting, oldestMs, heldSinceMs } = row;
   const { holders = [], holderCount = 0 } = lock;
   const age = waiting > 0 ? ageWords(nowMs - oldestMs) : "";
   const who = someOf(holders.map(whoWords), holderCount);
@@ -261,6 +300,9 @@ function LockRow({ row, at, nowMs, isNarrow }: LockRowProps) {
       </td>
       <td class="c-held">
         <Held lock={lock} />
+      </td>
+      <td class="c-oldest number wide">
+        {heldSinceMs === Number.POSITIVE_INFINITY ? "" : ageWords(nowMs - heldSinceMs)}
       </td>
       <td class={`c-waiting number ${waiting > 0 ? "some" : "dim"}`}>
         {waiting.toLocaleString("en")}

@@ -3,12 +3,12 @@
 
 import { Store } from "./store.ts";
 
-export type View = "locks" | "lock" | "limits" | "changes" | "activity";
+export type View = "locks" | "lock" | "limits" | "changes" | "activity" | "unknown";
 const VIEWS: readonly View[] = ["locks", "lock", "limits", "changes", "activity"];
 
 export interface Route {
   readonly view: View;
-  /** Of the view `lock`. */
+  /** Of the view `lock`; of `unknown`, what is no view. */
   readonly name: string;
   /** What else the view keeps there, such as a prefix. */
   readonly options: Readonly<Record<string, string>>;
@@ -18,8 +18,12 @@ export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", name = ""] = path.split("/", 2);
   const options = Object.fromEntries(new URLSearchParams(query));
-  const known = VIEWS.find((each) => each === view) ?? "locks";
-  return { view: known, name: known === "lock" ? decoded(name) : "", options };
+  const known = view === "" ? "locks" : (VIEWS.find((each) => each === view) ?? "unknown");
+  return {
+    view: known,
+    name: known === "lock" ? decoded(name) : known === "unknown" ? decoded(view) : "",
+    options,
+  };
 }
 
 function decoded(text: string): string {

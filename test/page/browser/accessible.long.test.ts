@@ -153,7 +153,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
         await server.client.call("release", { leaseId });
       }
     })();
-    await page.getByRole("searchbox").fill("etl/");
+    await page.getByRole("searchbox", { name: "Names that begin with" }).fill("etl/");
     await page.locator(".count [role=status]", { hasText: "1 busy lock, 2 waiters" }).waitFor();
     churn.abort();
     await churned;

@@ -124,7 +124,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     expect(longest).toBeLessThan(3_000);
     expect(middle).toBeLessThan(2_000);
 
-    await page.getByRole("searchbox").fill("");
+    await page.getByRole("searchbox", { name: "Names that begin with" }).fill("");
     await client.limitAll("hot/*", 777);
     await page
       .locator("tr", { hasText: names[0] as string })
@@ -159,7 +159,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     await page.getByRole("link", { name: names[5_000] as string, exact: true }).waitFor();
     expect(await rows.count()).toBeLessThan(100);
 
-    const search = page.getByRole("searchbox");
+    const search = page.getByRole("searchbox", { name: "Names that begin with" });
     await search.fill("many/0999");
     await page.getByText("10 busy locks, 0 waiters").first().waitFor();
     expect(page.url()).toContain("prefix=many%2F0999");
@@ -170,6 +170,53 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
       `10,000 locks: ${Math.round((await processorMs()) - startedAt)} ms of processor to show all of them again`,
     );
     expect(await rows.count()).toBeLessThan(100);
+  });
+
+  test("finds locks by a part of what they show, and sorts them by the heads of its columns", async () => {
+    const server = await started();
+    const { client } = server;
+    const terms = (owner: string) => ({ terms: { ...lasting(owner), labels: { team: "data" } } });
+    await client.lease({ name: "etl/first", ...terms("worker-1") });
+    await client.lease({ name: "etl/second", ...terms("worker-2") });
+    await client.ticket({ name: "etl/second", ...terms("nightly") });
+    const { page } = await visit(server, "#/locks?order=name");
+    const names = () => page.locator("tbody a").allTextContents();
+    const part = page.getByRole("searchbox", { name: "A part of" });
+    await expect.poll(names).toEqual(["etl/first", "etl/second"]);
+    for (const [text, found] of [
+      ["NIGHT", ["etl/second"]],
+      ["team=data", ["etl/first", "etl/second"]],
+      ["worker-1", ["etl/first"]],
+    ] as const) {
+      await part.fill(text);
+      await expect.poll(names).toEqual(found);
+    }
+    await part.fill("nobody");
+    await page.getByText("No busy lock has nobody in its name").waitFor();
+    await part.fill("");
+    await page.getByRole("button", { name: "Waiting", exact: true }).click();
+    await expect.poll(names).toEqual(["etl/second", "etl/first"]);
+    await page.getByRole("button", { name: "Held for" }).click();
+    await expect.poll(names).toEqual(["etl/first", "etl/second"]);
+    expect(page.url()).toContain("order=held");
+    expect(await page.locator("th[aria-sort=descending]").textContent()).toMatch(/^Held for/);
+  });
+
+  test("has keys, a first command where there is nothing, and a word for an address that is none", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/locks");
+    await page.getByText("rowlock run hello").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    expect(await page.evaluate("document.activeElement.placeholder")).toMatch(/^Names that begin with/);
+    await page.keyboard.type("a/?");
+    expect(await page.getByRole("searchbox", { name: "Names that begin with" }).inputValue()).toBe("a/?");
+    await page.evaluate('location.hash = "#/nothing"');
+    await page.getByText("There is no page nothing here.").waitFor();
+    await page.getByRole("link", { name: "All locks" }).click();
+    await page.getByRole("heading", { level: 1, name: "Locks" }).waitFor();
   });
 
   test("keeps what a link says: the view, the prefix, the order", async () => {
@@ -183,7 +230,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     await page.getByRole("heading", { level: 1, name: "report/daily" }).waitFor();
     expect(page.url()).toMatch(/#\/lock\/report%2Fdaily$/);
     await page.goBack();
-    await page.getByRole("searchbox").waitFor();
-    expect(await page.getByRole("searchbox").inputValue()).toBe("rep");
+    await page.getByRole("searchbox", { name: "Names that begin with" }).waitFor();
+    expect(await page.getByRole("searchbox", { name: "Names that begin with" }).inputValue()).toBe("rep");
   });
 });
