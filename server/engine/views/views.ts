@@ -14,7 +14,7 @@ import {
 } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import { availableNow } from "../../core/rate.ts";
-import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
+import type { LockQuery, LockView, RecordPosition, Store, WaitedLock } from "../../storage/store.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, PoolView, ViewedLock } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
@@ -82,42 +82,12 @@ export class Views {
     const nowUs = this.#nowUs;
     const { records = null, isSeen = null } = query;
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
-      if (records) {
-        yield* ofStatus(store, query, records, rules);
-        return;
-      }
-      for await (const locks of listed(store, query)) {
+      const found = records ? ofStatus(store, query, records) : ofNames(store, query);
+      for await (const { view, at } of found) {
         if (isOver()) return;
-        for await (const view of viewSteps(store, locks))
-          if (isSeen?.(view.lock.name) ?? true) yield described(view, rules, nowUs());
+        if (isSeen?.(view.lock.name) ?? true) yield { ...described(view, rules, nowUs()), ...(at && { at }) };
       }
     };
-    /** Leaves out locks that have got another status since they were found. Goes on for as long as somebody wants more. */
-    async function* ofStatus(
-      store: Source,
-      { prefix, max }: LocksQuery,
-      wanted: NonNullable<LocksQuery["records"]>,
-      rules: readonly LimitRule[],
-    ) {
-      let after = query.afterRecord ?? null;
-      do {
-        const from = after;
-        const { locks, next } = await inOwnTick(() => store.byStatus({ prefix, ...wanted }, from, max));
-        const at = new Map(locks.map((lock) => [lock.id, lock.at]));
-        // Those that are not free may have claims to show.
-        const found = locks.map(({ id, at: { dueAtUs } }) => ({
-          id,
-          holders: dueAtUs === null ? 1 : 0,
-          waiting: 0,
-        }));
-        for await (const view of viewSteps(store, found)) {
-          const stood = at.get(view.lock.id);
-          const isWanted = isOfRecord(view.lock, wanted) && (isSeen?.(view.lock.name) ?? true);
-          if (isWanted && stood) yield { ...described(view, rules, nowUs()), at: stood };
-        }
-        after = isOver() ? null : next;
-      } while (after !== null);
-    }
     return this.#inTurn(caller, read, isOver);
   }
 
@@ -193,6 +163,40 @@ function poolSetting({ limit, rate, use }: PoolView): LimitSetting {
   const { pattern, version, reason } = limit;
   const ofLimit = Number.isFinite(limit.limit) ? limit.limit : null;
   return { kind: "pool", target: pattern, limit: ofLimit, rate, queueRules: null, version, reason, use };
+}
+
+/** A lock that was found; `at`: where it stood in a listing by status. */
+interface Found {
+  readonly view: LockView;
+  readonly at?: RecordPosition | undefined;
+}
+
+async function* ofNames(store: Source, query: LocksQuery): AsyncGenerator<Found, void, void> {
+  for await (const locks of listed(store, query))
+    for await (const view of viewSteps(store, locks)) yield { view };
+}
+
+/** Leaves out locks that have got another status since they were found, and goes on for as long as somebody wants more. */
+async function* ofStatus(
+  store: Source,
+  { prefix, max, afterRecord = null }: LocksQuery,
+  wanted: NonNullable<LocksQuery["records"]>,
+): AsyncGenerator<Found, void, void> {
+  let after = afterRecord;
+  do {
+    const from = after;
+    const { locks, next } = await inOwnTick(() => store.byStatus({ prefix, ...wanted }, from, max));
+    const at = new Map(locks.map((lock) => [lock.id, lock.at]));
+    // Those that are not free may have claims to show.
+    const found = locks.map(({ id, at: { dueAtUs } }) => ({
+      id,
+      holders: dueAtUs === null ? 1 : 0,
+      waiting: 0,
+    }));
+    for await (const view of viewSteps(store, found))
+      if (isOfRecord(view.lock, wanted)) yield { view, at: at.get(view.lock.id) };
+    after = next;
+  } while (after !== null);
 }
 
 async function* listed(store: Source, query: LocksQuery) {
