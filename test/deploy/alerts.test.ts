@@ -183,7 +183,10 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       stage.afterwards(() => proxy.close());
       const proxied = new URL(url);
       proxied.port = String(proxy.port);
-      const flags = "--fail-over-pause 1s --grace 2s --doctor-interval 1s --sessions-max 1".split(" ");
+      const flags =
+        "--fail-over-pause 1s --grace 2s --doctor-interval 1s --sessions-max 1 --metrics-jobs cron/nightly=1h".split(
+          " ",
+        );
       const start = () => stage.serving(proxied.href, ...flags);
       const servers = [await start(), await start()];
       const [first, second] = servers as [ServingServer, ServingServer];
@@ -205,6 +208,15 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       const waiter = client.wait(queued({ name: "kept" }));
       await waiter.position();
       await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
+
+      const run = async (how: { failed: boolean; status: string }) => {
+        const { leaseId } = await client.lease({ name: "cron/nightly", terms: withTtl(30) });
+        await client.call("release", { leaseId, ...how });
+      };
+      await run({ failed: true, status: "failed" });
+      await expectFiring("RowlockJobFails", "RowlockJobMissed");
+      await run({ failed: false, status: "" });
+      await isOver(prometheus, "RowlockJobFails", "RowlockJobMissed");
 
       const session = new BareSession(client);
       session.keepAlive(KEEP_ALIVE_MS);

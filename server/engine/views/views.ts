@@ -82,11 +82,9 @@ export class Views {
     const nowUs = this.#nowUs;
     const { records = null, isSeen = null } = query;
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
-      const found = records ? ofStatus(store, query, records) : ofNames(store, query);
-      for await (const { view, at } of found) {
-        if (isOver()) return;
+      const found = records ? ofStatus(store, query, records) : ofNames(store, query, isOver);
+      for await (const { view, at } of found)
         if (isSeen?.(view.lock.name) ?? true) yield { ...described(view, rules, nowUs()), ...(at && { at }) };
-      }
     };
     return this.#inTurn(caller, read, isOver);
   }
@@ -171,9 +169,15 @@ interface Found {
   readonly at?: RecordPosition | undefined;
 }
 
-async function* ofNames(store: Source, query: LocksQuery): AsyncGenerator<Found, void, void> {
-  for await (const locks of listed(store, query))
+async function* ofNames(
+  store: Source,
+  query: LocksQuery,
+  isOver: () => boolean,
+): AsyncGenerator<Found, void, void> {
+  for await (const locks of listed(store, query)) {
+    if (isOver()) return;
     for await (const view of viewSteps(store, locks)) yield { view };
+  }
 }
 
 /** Leaves out locks that have got another status since they were found, and goes on for as long as somebody wants more. */
