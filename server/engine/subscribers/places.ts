@@ -144,6 +144,8 @@ export class Places {
   /** Claims for several locks that are told their place when those at all of their locks are known. */
   readonly #incomplete = new Set<FollowedClaim>();
   readonly #stopping = new AbortController();
+  /** Of the present round; undefined: all reads have succeeded. */
+  #failure: { readonly error: unknown } | undefined;
   /** Places read or reported since the last pause. */
   #sincePause = 0;
 
@@ -226,8 +228,9 @@ export class Places {
     if (this.#options.followers.wantsPlaces(lockId)) this.#changed.add(lockId);
   }
 
-  /** Reports the places of all changed locks, each lock once. */
+  /** Reports the places of all changed locks, each lock once. If reads fail, these are read again in a later round, at a slower pace. */
   async #reportAll(): Promise<void> {
+    this.#failure = undefined;
     this.#followPools();
     for (const lockIds of partsOf([...this.#changed], bounds.PLACES_READS_MAX)) {
       const { additions } = this.#options.followers;
@@ -239,19 +242,26 @@ export class Places {
     for (const { claim, places } of this.#incomplete)
       for (const { lockId } of rowsOf(claim)) if (!places?.has(lockId)) this.#changed.add(lockId);
     this.#incomplete.clear();
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** The waiters of the lock have not heard their places. */
+  #failed(lockId: bigint, error: unknown): void {
+    this.#changed.add(lockId);
+    this.#failure = { error };
   }
 
   /** undefined: nothing to report. */
   async #read(lockId: bigint): Promise<Queue | undefined> {
     // Before the read: the read may miss later changes, which the next round reports.
     this.#changed.delete(lockId);
-    const { followers, onFailure } = this.#options;
+    const { followers } = this.#options;
     // All of its followers may have left meanwhile.
     if (this.#stopping.signal.aborted || !followers.wantsPlaces(lockId)) return undefined;
     try {
       return await this.#queues.get(lockId);
     } catch (error) {
-      onFailure("places", error);
+      this.#failed(lockId, error);
       return undefined;
     }
   }
@@ -296,7 +306,7 @@ export class Places {
     try {
       return await this.#placeAtPool(claim, lockName);
     } catch (error) {
-      this.#options.onFailure("places", error);
+      this.#failed(claim.lockId, error);
       return null;
     }
   }
