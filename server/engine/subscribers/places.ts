@@ -144,8 +144,8 @@ export class Places {
   /** Claims for several locks that are told their place when those at all of their locks are known. */
   readonly #incomplete = new Set<FollowedClaim>();
   readonly #stopping = new AbortController();
-  /** Of the present round; undefined: all reads have succeeded. */
-  #failure: { readonly error: unknown } | undefined;
+  /** What reads of the present round have failed with. */
+  readonly #failures: unknown[] = [];
   /** Places read or reported since the last pause. */
   #sincePause = 0;
 
@@ -230,7 +230,7 @@ export class Places {
 
   /** Reports the places of all changed locks, each lock once. If reads fail, these are read again in a later round, at a slower pace. */
   async #reportAll(): Promise<void> {
-    this.#failure = undefined;
+    this.#failures.length = 0;
     this.#followPools();
     for (const lockIds of partsOf([...this.#changed], bounds.PLACES_READS_MAX)) {
       const { additions } = this.#options.followers;
@@ -242,13 +242,13 @@ export class Places {
     for (const { claim, places } of this.#incomplete)
       for (const { lockId } of rowsOf(claim)) if (!places?.has(lockId)) this.#changed.add(lockId);
     this.#incomplete.clear();
-    if (this.#failure) throw this.#failure.error;
+    if (this.#failures.length > 0) throw this.#failures[0];
   }
 
   /** The waiters of the lock have not heard their places. */
   #failed(lockId: bigint, error: unknown): void {
     this.#changed.add(lockId);
-    this.#failure = { error };
+    this.#failures.push(error);
   }
 
   /** undefined: nothing to report. */
