@@ -371,7 +371,7 @@ test.each<[string[], RegExp[]]>([
   [["a", "--chart", "--json"], [/--chart is for people/]],
   [["--limits", "--owner", "x"], [/are about claims/]],
   [["--since", "soon"], [/--since "soon": write a time such as 2h/]],
-  [["--ended", "released,gone"], [/--ended "released,gone": write some of released, expired/]],
+  [["--ended", "released,gone"], [/--ended "released,gone": write some of released, failed, expired/]],
   [
     ["--max", "0", "--label", "=x"],
     [/--max "0": write a whole number from 1/, /--label "=x": write key=value/],
