@@ -78,9 +78,12 @@ test("two agents take turns: one waits, keeps its place between calls, and gets 
     /^You hold "deploy\/shop", with the fencing token 1\. Release it/,
   );
   expect(await anna.says("why", { name: "deploy/shop" })).toMatch(/^You hold "deploy\/shop" yourself/);
-  expect(await ben.says("acquire", { ...job, wait_seconds: 0.2 })).toMatch(
-    /^Not yet: you are next in the queue, and have waited [1-9]\d* \w+, for "deploy\/shop"\.\n.*1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n.*\nYour place is kept for 5 min from now, .* Call acquire again/,
-  );
+  // Until the server has told it its place.
+  await expect
+    .poll(() => ben.says("acquire", { ...job, wait_seconds: 0.2 }))
+    .toMatch(
+      /^Not yet: you are next in the queue, and have waited [1-9]\d* \w+, for "deploy\/shop"\.\n.*1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n.*\nYour place is kept for 5 min from now, .* Call acquire again/,
+    );
   expect(await ben.says("who", { name: "deploy/shop" })).toMatch(
     /^"deploy\/shop": 1 holds it, 1 waits\.\n- anna on .* has held it for .*: version 7\n- ben on .* has waited for .*: version 7$/,
   );
@@ -128,7 +131,9 @@ test("a wait for a path keeps nobody from the paths beside it", async () => {
   const [anna, ben, cleo] = await Promise.all([agent("anna"), agent("ben"), agent("cleo")]);
   const path = { path: true, wait_seconds: 0.1 };
   await anna.says("acquire", { ...path, name: "docs/a.md", wait_seconds: 5 });
-  expect(await ben.says("acquire", { ...path, name: "docs/a.md" })).toMatch(/^Not yet/);
+  await expect
+    .poll(() => ben.says("acquire", { ...path, name: "docs/a.md" }))
+    .toMatch(/^Not yet: you are next/);
   expect(await ben.says("why", { name: "docs/a.md", path: true })).toMatch(/\nYou wait for it: you are next/);
   expect(await cleo.says("acquire", { ...path, name: "docs/b.md", wait_seconds: 5 })).toMatch(/^You hold/);
   // Who wants the folder alone comes after those who are below it, and before those who come later.
