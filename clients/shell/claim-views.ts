@@ -2,7 +2,7 @@
 
 import type { ClaimView, EndName } from "../typescript/src/index.ts";
 import { othersOf, spelled } from "./also.ts";
-import { isUnfetched, ownerOf, taken } from "./lock-views.ts";
+import { endWords, isUnfetched, ownerOf, taken } from "./lock-views.ts";
 import { localTime } from "./past-times.ts";
 import { columns, type Paint, shown, timeWords } from "./print.ts";
 
@@ -73,7 +73,7 @@ function stateWords(claim: ClaimView, nowMs: number, paint: Paint): string {
   if (state === "waiting") return paint("yellow", "waits now");
   if (state === "held")
     return paint("green", isUnfetched(claim, nowMs) ? "held now (granted, but not fetched yet)" : "held now");
-  const how = (end?.reason ?? "").toLowerCase().replaceAll("_", " ");
+  const how = endWords(end?.reason ?? "");
   const by = end?.endedBy === undefined ? "" : ` by ${shown(end.endedBy)}`;
   const note = end?.note ?? end?.status ?? "";
   const because = end?.lockName === undefined ? "" : ` at ${shown(end.lockName)}`;

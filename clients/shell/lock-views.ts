@@ -267,10 +267,14 @@ export function recordRows(record: RecordView, nowMs: number): string[][] {
   ];
 }
 
+/** FORCE_RELEASED as "force released". */
+export function endWords(reason: string): string {
+  return reason.toLowerCase().replaceAll("_", " ");
+}
+
 function lastRunWords(run: NonNullable<RecordView["lastRun"]>): string {
   const { owner, token, grantedAt, endedAt, endReason, status } = run;
   const from = grantedAt ? ` from ${localTime(grantedAt)}` : "";
   const to = endedAt ? ` to ${localTime(endedAt)}` : "";
-  const how = endReason.toLowerCase().replaceAll("_", " ");
-  return `${shown(owner)}${from}${to}: ${how}${status === "" ? "" : ` as ${shown(status)}`}, with token ${token}`;
+  return `${shown(owner)}${from}${to}: ${endWords(endReason)}${status === "" ? "" : ` as ${shown(status)}`}, with token ${token}`;
 }

@@ -6,7 +6,7 @@ import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { countParser, parseOneName } from "./flags.ts";
 import { listed, type Paged } from "./listed.ts";
-import { ownerOf } from "./lock-views.ts";
+import { endWords, ownerOf } from "./lock-views.ts";
 import { ifServed } from "./newer-verbs.ts";
 import { localTime } from "./past-times.ts";
 import { columns, jsonLine, type Paint, paintOf, shown, timeWords } from "./print.ts";
@@ -81,7 +81,7 @@ export function runsPage(name: string, found: readonly TimedClaim[], paint: Pain
     timeWords(run.heldMs ?? 0),
     ownerOf(run),
     `${run.token ?? ""}`,
-    endWords(run, paint),
+    outcomeWords(run, paint),
     shown(run.end?.status ?? ""),
   ]);
   const strip = found.flatMap(({ end }) => (end ? [MARKS[end.reason] ?? LOST] : [])).reverse();
@@ -92,9 +92,9 @@ function marked(mark: string, paint: Paint): string {
   return mark === "." ? paint("green", mark) : paint("red", mark);
 }
 
-function endWords({ end }: ClaimView, paint: Paint): string {
+function outcomeWords({ end }: ClaimView, paint: Paint): string {
   if (!end) return paint("green", "runs now");
-  const how = end.reason.toLowerCase().replaceAll("_", " ");
+  const how = endWords(end.reason);
   const why = end.note === undefined ? "" : `: ${shown(end.note)}`;
   return `${end.reason === "RELEASED" ? how : paint("red", how)}${why}`;
 }

@@ -84,7 +84,8 @@ export class Views {
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
       const found = records ? ofStatus(store, query, records) : ofNames(store, query, isOver);
       for await (const { view, at } of found)
-        if (isSeen?.(view.lock.name) ?? true) yield { ...described(view, rules, nowUs()), ...(at && { at }) };
+        if (isSeen?.(view.lock.name) ?? true)
+          yield at ? { ...described(view, rules, nowUs()), at } : described(view, rules, nowUs());
     };
     return this.#inTurn(caller, read, isOver);
   }

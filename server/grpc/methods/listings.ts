@@ -109,7 +109,7 @@ function isNear(folder: string, prefix: string): boolean {
   return folder.startsWith(prefix) || prefix.startsWith(folder);
 }
 
-export function recordTokenAfter({ folder, status, dueAtUs, name }: RecordPosition): string {
+function recordTokenAfter({ folder, status, dueAtUs, name }: RecordPosition): string {
   return Buffer.from(JSON.stringify([folder, status, dueAtUs, name])).toString("base64url");
 }
 

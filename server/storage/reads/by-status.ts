@@ -1,7 +1,7 @@
 // The read of locks by the status in their records, along the index of records, so that locks with other statuses cost nothing. In
 // one folder and status, those that are not free come first, by their names, and then the free ones, longest due first.
 
-import { groupsAfter } from "../rows/free-locks.ts";
+import { groupsAfter, isWantedStatus } from "../rows/free-locks.ts";
 import { bigintOf, numberOrNull, type Row, textOf } from "../rows/from-rows.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { STATUS_GROUPS_MAX } from "../storage-bounds.ts";
@@ -21,7 +21,7 @@ export function byStatus(on: Runner) {
   return {
     async byStatus(selector, after, max) {
       const groups = await groupsFrom(selector, after);
-      const wanted = groups.found.filter(({ status }) => isWanted(selector, status));
+      const wanted = groups.found.filter(({ status }) => isWantedStatus(selector, status));
       const locks: RecordPage["locks"][number][] = [];
       for (const group of wanted.slice(0, STATUS_GROUPS_MAX)) {
         const isFirst = after?.folder === group.folder && after.status === group.status;
@@ -29,7 +29,7 @@ export function byStatus(on: Runner) {
           const left = max - locks.length;
           const bounds = {
             ...values,
-            ...namesOf(selector),
+            ...rangeAfter(selector.prefix, null),
             folder: bytesOf(group.folder),
             status: bytesOf(group.status),
           };
@@ -52,10 +52,6 @@ export function byStatus(on: Runner) {
   }
 }
 
-function isWanted({ statuses }: RecordSelector, status: string): boolean {
-  return statuses.length === 0 || statuses.includes(status);
-}
-
 /** What is left of a group after a position in it, in order. */
 function queriesIn({ isExhausted }: RecordSelector, after: RecordPosition | null): Query[] {
   const name = bytesOf(after?.name ?? "");
@@ -69,10 +65,6 @@ function queriesIn({ isExhausted }: RecordSelector, after: RecordPosition | null
     [FREE_AT, { dueAt: after.dueAtUs, after: name }],
     [FREE_LATER, { dueAt: after.dueAtUs }],
   ];
-}
-
-function namesOf({ prefix }: RecordSelector) {
-  return { ...rangeAfter(prefix, null) };
 }
 
 function lockFromRow([id, name, dueAt = null]: Row, group: RecordGroup): RecordPage["locks"][number] {

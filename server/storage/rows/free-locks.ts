@@ -102,7 +102,7 @@ function freeAmong(
 
 const UNUSED: Omit<NamedLock, "name"> = { id: null, freeSinceUs: 0, limit: null, status: "" };
 
-function isWantedStatus({ statuses }: FreeSelector, status: string): boolean {
+export function isWantedStatus({ statuses }: Pick<FreeSelector, "statuses">, status: string): boolean {
   return statuses.length === 0 || statuses.includes(status);
 }
 
