@@ -469,7 +469,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "takes a lease that nobody came for to be a run",
     file: "lock.ts",
-    from: 'if (endReason === "released" || endReason === "failed") return endReason;',
+    from: "if (isGivenBack(endReason)) return endReason;",
     to: "if (endReason === null || true) return endReason as RunEnd;",
   },
   {

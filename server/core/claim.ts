@@ -36,6 +36,11 @@ export type EndReason =
   | "spent"
   | "superseded";
 
+/** Whether the holder gave the lease back, with its work done or failed. */
+export function isGivenBack(reason: EndReason | null): reason is "released" | "failed" {
+  return reason === "released" || reason === "failed";
+}
+
 /** Identifies a claim publicly, as listings do. */
 export interface ClaimKey {
   readonly lockId: bigint;

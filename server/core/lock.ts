@@ -4,7 +4,7 @@
 // status of the users' own, and how its last lease went. Most locks have none. Also knows the numbers that must never repeat,
 // whatever a fail-over loses: fencing tokens of locks, and versions of records.
 
-import { type Backoff, type Claim, type EndReason, roomOf, type Terms } from "./claim.ts";
+import { type Backoff, type Claim, type EndReason, isGivenBack, roomOf, type Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
 import type { QueueRules } from "./queue-rules.ts";
 import type { Rate } from "./rate.ts";
@@ -282,7 +282,7 @@ export function afterLease(
   if (endedAtUs === null || grantedAtUs === null) return record;
   const end = runEndOf(ended);
   if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(lock, ended, failOver) : record;
-  const isLost = end !== "released" && end !== "failed";
+  const isLost = !isGivenBack(end);
   const failures = end === "released" ? 0 : (record?.failures ?? 0) + 1;
   const backsOffUntilUs =
     failures > 0 && terms?.backoff ? endedAtUs + backoffUs(terms.backoff, failures) : null;
@@ -323,7 +323,7 @@ export function freeSinceUs({ record, holders, waiting }: Queueing & { readonly 
  * for it.
  */
 function runEndOf({ provisional, endReason }: Claim): RunEnd | null {
-  if (endReason === "released" || endReason === "failed") return endReason;
+  if (isGivenBack(endReason)) return endReason;
   return !provisional && (endReason === "expired" || endReason === "force_released") ? endReason : null;
 }
 

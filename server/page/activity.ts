@@ -1,7 +1,7 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
-import type { Claim } from "../core/claim.ts";
+import { type Claim, isGivenBack } from "../core/claim.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "./page-bounds.ts";
 
@@ -131,5 +131,5 @@ export class Activity {
 
 /** Whether the lease ended as its holder wanted. */
 function isByHolder({ endReason }: Pick<Claim, "endReason">): boolean {
-  return endReason === "released" || endReason === "failed" || endReason === "spent";
+  return isGivenBack(endReason) || endReason === "spent";
 }

@@ -19,6 +19,7 @@ import {
   callersRequestId,
   type EndReason,
   formatClaimId,
+  isGivenBack,
   isSpend,
   type Member,
   type Mode,
@@ -212,7 +213,7 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): p
 
 /** Whether what is noted of the end is the lock's status. */
 function isNotedStatus(reason: EndReason | null): boolean {
-  return reason === "status_mismatch" || reason === "released" || reason === "failed" || reason === "expired";
+  return isGivenBack(reason) || reason === "expired" || reason === "status_mismatch";
 }
 
 function isEndedBySomebody(reason: EndReason | null): boolean {

@@ -6,7 +6,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { type Claim, type ClaimRef, formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
+import {
+  type Claim,
+  type ClaimRef,
+  formatClaimId,
+  isGivenBack,
+  parseClaimId,
+  secretOf,
+} from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
@@ -217,8 +224,7 @@ export class SessionLeases {
   #lost(lease: SessionLease, ended: Claim): void {
     lease.ended = ended;
     // The client's own release may have ended it: the answer to that will show.
-    const isByHolder = ended.endReason === "released" || ended.endReason === "failed";
-    if ((lease.releases > 0 || lease.state === "given_back") && isByHolder) return;
+    if ((lease.releases > 0 || lease.state === "given_back") && isGivenBack(ended.endReason)) return;
     if (lease.state !== "unheard") this.#sayLost(lease, ended);
     if (lease.answers === 0) this.#drop(lease);
   }
